@@ -1,0 +1,104 @@
+//! What belongs to an entry or to a launch, beside its actor: it outlives the actor, so that a replacement goes on where the dead one stood.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use treewarden_model::declaration::Declaration;
+use treewarden_model::launch::{self, Launch};
+use treewarden_model::name::EntryName;
+use treewarden_model::time::WallTime;
+use treewarden_model::{entry, supervisor};
+use treewarden_runtime::launcher::{LaunchSpec, PluginProcess};
+
+use crate::fence::Fence;
+use crate::log_ring::LogRing;
+use crate::mailbox::{Mailbox, lock};
+
+/// What an entry's actor finds in its mailbox.
+#[derive(Debug)]
+pub(crate) enum EntryItem {
+    /// Something happened: the machines are asked.
+    Event(entry::Event),
+    /// The machines said what to do.
+    Effect(entry::Effect),
+}
+
+/// An entry.
+#[derive(Debug)]
+pub(crate) struct EntryCell {
+    pub(crate) name: EntryName,
+    pub(crate) mailbox: Mailbox<EntryItem>,
+    pub(crate) declaration: Mutex<Arc<Declaration>>,
+    pub(crate) launch: Mutex<Option<Arc<LaunchCell>>>,
+    pub(crate) log: Mutex<LogRing>,
+    pub(crate) fence: Arc<Fence>,
+    /// Callers that wait for an answer of this entry.
+    pub(crate) waiting: AtomicUsize,
+    pub(crate) last_stop_at: Mutex<Option<WallTime>>,
+    /// How often its actor was started.
+    pub(crate) actor_starts: AtomicU64,
+}
+
+impl EntryCell {
+    pub(crate) fn new(declaration: Declaration) -> Self {
+        Self {
+            name: declaration.name.clone(),
+            mailbox: Mailbox::default(),
+            declaration: Mutex::new(Arc::new(declaration)),
+            launch: Mutex::default(),
+            log: Mutex::default(),
+            fence: Arc::default(),
+            waiting: AtomicUsize::new(0),
+            last_stop_at: Mutex::default(),
+            actor_starts: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn declared(&self) -> Arc<Declaration> {
+        lock(&self.declaration).clone()
+    }
+
+    pub(crate) fn launch(&self) -> Option<Arc<LaunchCell>> {
+        lock(&self.launch).clone()
+    }
+
+    pub(crate) fn post(&self, event: entry::Event) {
+        self.mailbox.post(EntryItem::Event(event));
+    }
+}
+
+/// What a declaration offers, for the supervisor.
+pub(crate) fn offer(declaration: &Declaration) -> supervisor::Offer {
+    supervisor::Offer { provides: declaration.provides.clone(), uses: declaration.uses.clone() }
+}
+
+/// What an instance's actor finds in its mailbox.
+#[derive(Debug)]
+pub(crate) enum LaunchItem {
+    /// Something happened: the machine is asked.
+    Event(launch::Event),
+    /// The machine said what to do.
+    Effect(launch::Effect),
+}
+
+/// A launch: the owner of its process together with the keeper, whatever becomes of its actor (SUP-35).
+#[derive(Debug)]
+pub(crate) struct LaunchCell {
+    pub(crate) spec: LaunchSpec,
+    pub(crate) shutdown_timeout: std::time::Duration,
+    pub(crate) mailbox: Mailbox<LaunchItem>,
+    pub(crate) machine: Mutex<Launch>,
+    pub(crate) process: OnceLock<PluginProcess>,
+    pub(crate) entry: Arc<EntryCell>,
+    pub(crate) actor_starts: AtomicU64,
+}
+
+impl LaunchCell {
+    pub(crate) fn post(&self, event: launch::Event) {
+        self.mailbox.post(LaunchItem::Event(event));
+    }
+
+    pub(crate) fn ended(&self) -> bool {
+        lock(&self.machine).phase() == launch::Phase::Ended
+    }
+}

@@ -1,0 +1,252 @@
+//! What the edge and the command line hold of a running node.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use treewarden_model::entry::{Answer, Ask, Event, Refusal};
+use treewarden_model::outcome::StopResult;
+use treewarden_model::status::EntryStatus;
+use treewarden_model::time::Clock as _;
+use treewarden_storage::{Operations, StoreHealth, TokenHash};
+
+use crate::answers::{
+    CallResult, EntryError, LogLine, NodeInfo, Principal, Readiness, ReloadError, ReloadReport, Restarted, Started,
+};
+use crate::cell::EntryCell;
+use crate::hub::{EntriesItem, Hub};
+use crate::limits::{LOG_LINES_KEPT, START_ANSWER};
+use crate::mailbox::lock;
+use crate::view::ActorView;
+
+/// A running node. Cheap to clone. A caller that goes away, dropping a future of these, changes nothing (SUP-34).
+#[derive(Debug, Clone)]
+pub struct NodeHandle {
+    hub: Arc<Hub>,
+}
+
+impl NodeHandle {
+    pub(crate) fn new(hub: Arc<Hub>) -> Self {
+        Self { hub }
+    }
+
+    /// All entries, by name.
+    pub fn list(&self) -> Vec<EntryStatus> {
+        self.hub.cells().iter().filter_map(|cell| self.hub.status(cell)).collect()
+    }
+
+    /// One entry.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn show(&self, name: &str) -> Result<EntryStatus, EntryError> {
+        self.status(&self.cell(name)?)
+    }
+
+    /// Starts an entry, and answers when it serves or after 10 seconds; implies `reset` of a failed one.
+    ///
+    /// # Errors
+    /// See [`EntryError`].
+    pub async fn start(&self, name: &str) -> Result<Started, EntryError> {
+        let cell = self.cell(name)?;
+        let answer = self.ask(&cell, Event::Start)?;
+        match tokio::time::timeout(START_ANSWER, answer).await {
+            Ok(answer) => {
+                self.judge(&cell, answer)?;
+                Ok(Started::Running(Box::new(self.status(&cell)?)))
+            }
+            Err(_) => Ok(Started::Pending(Box::new(self.status(&cell)?))),
+        }
+    }
+
+    /// Stops an entry, consumers first. `None`: nothing ran. An unconfirmed end is an `Ok` with that outcome.
+    ///
+    /// # Errors
+    /// See [`EntryError`].
+    pub async fn stop(&self, name: &str) -> Result<Option<StopResult>, EntryError> {
+        self.end(name, Event::Stop).await
+    }
+
+    /// Stops an entry without grace, also one that is being stopped.
+    ///
+    /// # Errors
+    /// See [`EntryError`].
+    pub async fn kill(&self, name: &str) -> Result<Option<StopResult>, EntryError> {
+        self.end(name, Event::Kill).await
+    }
+
+    async fn end(&self, name: &str, verb: fn(Ask) -> Event) -> Result<Option<StopResult>, EntryError> {
+        let cell = self.cell(name)?;
+        let answer = self.ask(&cell, verb)?.await;
+        match self.judge(&cell, answer)? {
+            Answer::Stopped(result) => Ok(result.map(|result| *result)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Stops and starts an entry; answers after the new launch serves or has failed, or says after 10 seconds more what it waits for.
+    ///
+    /// # Errors
+    /// See [`EntryError`].
+    pub async fn restart(&self, name: &str) -> Result<Restarted, EntryError> {
+        let cell = self.cell(name)?;
+        let before = cell.launch().map(|launch| launch.spec.tag.launch);
+        let mut answer = self.ask(&cell, Event::Restart)?;
+        loop {
+            match tokio::time::timeout(START_ANSWER, &mut answer).await {
+                Ok(answer) => {
+                    return match self.judge(&cell, answer)? {
+                        Answer::Restarted { stop, started } => Ok(Restarted { stop: stop.map(|stop| *stop), started }),
+                        _ => Ok(Restarted { stop: None, started: Ok(()) }),
+                    };
+                }
+                Err(_) if before.is_some() && cell.launch().map(|launch| launch.spec.tag.launch) == before => {}
+                Err(_) => {
+                    let status = self.status(&cell)?;
+                    let stop = status.last_stop.filter(|stop| Some(stop.launch) == before);
+                    return Ok(Restarted { stop, started: Err(format!("it does not serve yet: {}", status.reason)) });
+                }
+            }
+        }
+    }
+
+    /// Forgets an entry's failures.
+    ///
+    /// # Errors
+    /// See [`EntryError`].
+    pub async fn reset(&self, name: &str) -> Result<EntryStatus, EntryError> {
+        let cell = self.cell(name)?;
+        let answer = self.ask(&cell, Event::Reset)?.await;
+        self.judge(&cell, answer)?;
+        self.status(&cell)
+    }
+
+    /// Calls a service of an entry. `params` and the result are JSON texts. Dropping the future cancels the call.
+    ///
+    /// # Errors
+    /// See [`crate::answers::CallError`]. The node never repeats a call.
+    pub async fn call(
+        &self,
+        name: &str,
+        service: &str,
+        method: &str,
+        params: Option<&RawValue>,
+        timeout: Option<Duration>,
+    ) -> CallResult {
+        self.hub.call(name, service, method, params, timeout).await
+    }
+
+    /// The last `tail` lines of an entry's log, oldest first; at most 500 are kept.
+    ///
+    /// # Errors
+    /// There is no such entry.
+    pub fn logs(&self, name: &str, tail: usize) -> Result<Vec<LogLine>, EntryError> {
+        let cell = self.cell(name)?;
+        let lines = lock(&cell.log).tail(tail.min(LOG_LINES_KEPT));
+        Ok(lines)
+    }
+
+    /// Reads the configuration file again and makes the running set follow it.
+    ///
+    /// # Errors
+    /// The file is wrong: nothing was changed.
+    pub async fn reload(&self) -> Result<ReloadReport, ReloadError> {
+        let (reply, answer) = oneshot::channel();
+        self.hub.entries_mailbox.post(EntriesItem::Reload(reply));
+        answer.await.unwrap_or(Err(ReloadError::Interrupted))
+    }
+
+    /// The live tree.
+    pub fn tree(&self) -> ActorView {
+        match self.hub.root.get() {
+            Some(root) => self.hub.metas.view(root),
+            None => ActorView::starting(self.hub.started_at),
+        }
+    }
+
+    /// Whether the node takes work.
+    pub fn readiness(&self) -> Readiness {
+        if self.hub.is_shutting_down() {
+            return Readiness::NotReady("the node is shutting down".to_owned());
+        }
+        match self.hub.store.health() {
+            StoreHealth::Failed(why) => Readiness::NotReady(format!("the store failed: {why}")),
+            StoreHealth::Open | StoreHealth::Low => Readiness::Ready,
+        }
+    }
+
+    /// The node about itself.
+    pub fn info(&self) -> NodeInfo {
+        let mut warnings = self.hub.warnings.clone();
+        let unascribed = lock(&self.hub.unascribed).clone();
+        if !unascribed.is_empty() {
+            warnings.push(format!("processes that can't be ascribed to a launch keep exits from being confirmed: {}", unascribed.join(", ")));
+        }
+        if self.hub.store.health() == StoreHealth::Low {
+            warnings.push("free space is under the floor: nothing new is launched".to_owned());
+        }
+        NodeInfo { node: self.hub.node, session: self.hub.session, started_at: self.hub.started_at, warnings }
+    }
+
+    /// Who stands behind the token with this SHA-256; `None`: nobody, or it has expired.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub fn authenticate(&self, hash: [u8; 32]) -> Result<Option<Principal>, EntryError> {
+        let token = self.hub.store.token_by_hash(&TokenHash(hash)).map_err(|error| EntryError::StoreFailed(error.to_string()))?;
+        let now = self.hub.clock.wall();
+        Ok(token.filter(|token| token.expires.is_none_or(|expires| expires > now)).map(|token| Principal {
+            user: token.user,
+            operations: match token.operations {
+                Operations::All => None,
+                Operations::Only(operations) => Some(operations),
+            },
+        }))
+    }
+
+    /// Kills the actor with this id, as a panic would; `false`: there is none, or it is the root.
+    #[cfg(feature = "faults")]
+    pub fn kill_actor(&self, id: &str) -> bool {
+        fn find(actor: &ractor::ActorCell, id: &str) -> Option<ractor::ActorCell> {
+            actor.get_children().into_iter().find_map(|child| {
+                if child.get_id().to_string() == id { Some(child) } else { find(&child, id) }
+            })
+        }
+        let found = self.hub.root.get().and_then(|root| find(root, id));
+        found.is_some_and(|actor| {
+            actor.kill();
+            true
+        })
+    }
+
+    fn cell(&self, name: &str) -> Result<Arc<EntryCell>, EntryError> {
+        self.hub.cell(name).ok_or_else(|| EntryError::NotFound(name.chars().take(80).collect()))
+    }
+
+    fn status(&self, cell: &Arc<EntryCell>) -> Result<EntryStatus, EntryError> {
+        self.hub.status(cell).ok_or_else(|| EntryError::NotFound(cell.name.to_string()))
+    }
+
+    fn ask(&self, cell: &Arc<EntryCell>, verb: fn(Ask) -> Event) -> Result<oneshot::Receiver<Answer>, EntryError> {
+        if self.hub.is_shutting_down() {
+            return Err(EntryError::ShuttingDown);
+        }
+        self.hub.ask(cell, verb)
+    }
+
+    fn judge(&self, cell: &EntryCell, answer: Result<Answer, oneshot::error::RecvError>) -> Result<Answer, EntryError> {
+        let name = cell.name.clone();
+        match answer {
+            Ok(Answer::Refused(refusal)) => Err(match refusal {
+                Refusal::Unconfirmed(result) => EntryError::Unconfirmed(result),
+                Refusal::Removing => EntryError::Removing(name),
+                Refusal::ShuttingDown => EntryError::ShuttingDown,
+                Refusal::Superseded => EntryError::Superseded(name),
+                Refusal::Failed(why) => EntryError::Failed { name, why },
+            }),
+            Ok(answer) => Ok(answer),
+            Err(_) => Err(EntryError::ShuttingDown),
+        }
+    }
+}

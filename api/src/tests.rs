@@ -1,0 +1,1 @@
+//! Tests of the interface without a node.

@@ -1,0 +1,91 @@
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn events() -> Vec<(&'static str, Event)> {
+    vec![
+        ("spawned", Event::Spawned),
+        ("refused", Event::SpawnRefused("no".to_owned())),
+        ("recorded", Event::Recorded),
+        ("record failed", Event::RecordFailed("disk".to_owned())),
+        ("initialized", Event::Initialized),
+        ("initialize failed", Event::InitializeFailed("lacks ledger".to_owned())),
+        ("stop", Event::Stop { cause: Cause::Requested, graceful: Duration::from_secs(5) }),
+        ("kill", Event::Kill { cause: Cause::Requested }),
+        ("answered", Event::ShutdownAnswered(Ok(()))),
+        ("broken", Event::Broken { reason: "bad line".to_owned(), cause: Cause::Crashed }),
+        ("exited", Event::ProcessExited(Some(ExitStatus::Code(1)))),
+        ("gone", Event::FamilyGone { evidence: Evidence::Tree, killed: false }),
+        ("tick", Event::Tick),
+    ]
+}
+
+fn drive(steps: &[Event]) -> Launch {
+    let (mut launch, _) = Launch::begin();
+    for step in steps {
+        launch.step(step.clone(), Timestamp(0));
+    }
+    launch
+}
+
+/// SUP-36 and the walk "start an entry": every phase with every event.
+#[test]
+fn transition_table() {
+    let running = [Event::Spawned, Event::Recorded, Event::Initialized];
+    let phases = [
+        ("Spawning", drive(&[])),
+        ("Spawning, stop asked", drive(&[Event::Stop { cause: Cause::Requested, graceful: Duration::ZERO }])),
+        ("Recording", drive(&running[..1])),
+        ("Initializing", drive(&running[..2])),
+        ("Running", drive(&running)),
+        ("Ended", drive(&[Event::SpawnRefused("no".to_owned())])),
+    ];
+    let mut table = String::new();
+    for (phase, launch) in phases {
+        for (name, event) in events() {
+            let mut next = launch.clone();
+            let effects: Vec<String> = next
+                .step(event, Timestamp(0))
+                .iter()
+                .map(|effect| match effect {
+                    Effect::Ladder(rung) => format!("{rung:?}").split(['(', ' ']).next().unwrap_or_default().to_owned(),
+                    other => format!("{other:?}"),
+                })
+                .collect();
+            let after = format!("{:?}", next.phase());
+            let after = after.split(' ').next().unwrap_or_default().to_owned();
+            writeln!(table, "{phase:20} | {name:17} -> {after:12} {}", effects.join(", ")).unwrap();
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let count = events().len();
+    (0..count).prop_map(|index| events().swap_remove(index).1)
+}
+
+proptest! {
+    /// SUP-13 SUP-17: the gate opens only after the launch was recorded, and never for one that is being stopped.
+    #[test]
+    fn gate_opens_only_for_a_recorded_launch_nobody_stopped(history in proptest::collection::vec(any_event(), 0..30)) {
+        let (mut launch, _) = Launch::begin();
+        let (mut recorded, mut stopped, mut announced, mut withdrawn) = (false, false, 0, 0);
+        for event in history {
+            recorded |= event == Event::Recorded && launch.phase() == Phase::Recording;
+            stopped |= matches!(event, Event::Stop { .. } | Event::Kill { .. });
+            for effect in launch.step(event, Timestamp(0)) {
+                match effect {
+                    Effect::OpenGate => prop_assert!(recorded && !stopped),
+                    Effect::Ready => announced += 1,
+                    Effect::Withdraw => withdrawn += 1,
+                    _ => {}
+                }
+            }
+            prop_assert!(announced <= 1 && withdrawn <= announced);
+            prop_assert!((launch.phase() == Phase::Running) == (announced == 1 && withdrawn == 0));
+        }
+    }
+}

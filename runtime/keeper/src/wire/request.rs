@@ -1,0 +1,105 @@
+//! What the node asks of the keeper.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::os_text;
+use crate::mark::{LaunchText, Mark, Ordinal};
+
+/// A request. `Spawn` is answered with `Spawned` or `Refused`; the others show in `Exited` and `Gone`, and are ignored
+/// for a launch that the keeper does not know (its `Gone` is then on its way, or it was refused).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "request")]
+pub enum Request {
+    /// Start a program; it waits at the gate until one byte arrives on its stdin.
+    Spawn(Box<SpawnRequest>),
+    /// SIGTERM, then SIGCONT, to every member of the family, now and as they are adopted later.
+    Interrupt {
+        /// The launch.
+        ordinal: Ordinal,
+    },
+    /// SIGKILL to every member of the family, again and again until it is empty (SUP-33).
+    Kill {
+        /// The launch.
+        ordinal: Ordinal,
+    },
+}
+
+/// What to start, and as what.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpawnRequest {
+    /// The launch's mark; its ordinal names the launch from here on.
+    pub mark: Mark,
+    /// The launch's text. The keeper puts it into the environment as `TREEWARDEN_LAUNCH`.
+    pub launch_text: LaunchText,
+    /// The program: an absolute path, or a bare name that is looked up in the `PATH` of `env`.
+    #[serde(with = "os_text::path")]
+    pub program: PathBuf,
+    /// Its arguments, without the program's own name.
+    #[serde(with = "os_text::list")]
+    pub args: Vec<OsString>,
+    /// Its whole environment, but for `TREEWARDEN_LAUNCH`.
+    #[serde(with = "os_text::pairs")]
+    pub env: Vec<(OsString, OsString)>,
+    /// Its working directory: an absolute path.
+    #[serde(with = "os_text::path")]
+    pub working_dir: PathBuf,
+    /// Its resource limits.
+    #[serde(default)]
+    pub limits: Limits,
+    /// The user to run as; the keeper's own if none.
+    #[serde(default)]
+    pub user: Option<UserIds>,
+}
+
+impl SpawnRequest {
+    /// The launch's ordinal.
+    #[must_use]
+    pub fn ordinal(&self) -> Ordinal {
+        self.mark.ordinal
+    }
+}
+
+/// Shows the environment's names only: values may be secrets.
+impl fmt::Debug for SpawnRequest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("SpawnRequest")
+            .field("mark", &self.mark)
+            .field("launch_text", &self.launch_text)
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("env", &names)
+            .field("working_dir", &self.working_dir)
+            .field("limits", &self.limits)
+            .field("user", &self.user)
+            .finish()
+    }
+}
+
+/// Resource limits of one plugin, set by rlimit (SUP-30); what is `None` stays as the keeper has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Open files (`RLIMIT_NOFILE`, soft and hard).
+    pub open_files: Option<u64>,
+    /// Private writable memory of each process, in bytes (`RLIMIT_DATA`, soft and hard). Address space is not limited:
+    /// runtimes reserve far more of it than they use.
+    pub memory_bytes: Option<u64>,
+}
+
+/// Whom to run as (SUP-30). Needs root, or CAP_SETUID, CAP_SETGID and CAP_KILL; a failure ends the launch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserIds {
+    /// The user's number.
+    pub user: u32,
+    /// The number of its main group.
+    pub group: u32,
+    /// The numbers of its other groups.
+    #[serde(default)]
+    pub other_groups: Vec<u32>,
+}

@@ -1,0 +1,105 @@
+//! Requests that wait for their answer.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use treewarden_protocol::RequestId;
+
+use super::answer::Reply;
+
+/// One open request.
+#[derive(Debug)]
+pub(super) struct Slot {
+    reply: Option<oneshot::Sender<Reply>>,
+    /// Returned when the request is answered or the connection closed, not when the caller goes.
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Slot {
+    pub(super) fn call(permit: OwnedSemaphorePermit) -> Self {
+        Self { reply: None, _permit: Some(permit) }
+    }
+
+    /// `initialize` and `shutdown`, which need no permit.
+    pub(super) fn control() -> Self {
+        Self { reply: None, _permit: None }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    slots: HashMap<RequestId, Slot>,
+    abandoned: usize,
+    closed: bool,
+}
+
+/// The connection is closed.
+#[derive(Debug)]
+pub(super) struct Closed;
+
+#[derive(Debug, Default)]
+pub(super) struct Pending(Mutex<Table>);
+
+impl Pending {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn register(&self, mut slot: Slot, id: RequestId) -> Result<(RequestId, oneshot::Receiver<Reply>), Closed> {
+        let (reply, answer) = oneshot::channel();
+        slot.reply = Some(reply);
+        let mut table = self.table();
+        if table.closed {
+            return Err(Closed);
+        }
+        table.slots.insert(id, slot);
+        Ok((id, answer))
+    }
+
+    /// The request was never sent.
+    pub(super) fn forget(&self, id: RequestId) {
+        self.table().slots.remove(&id);
+    }
+
+    /// Nobody waits for it any more; answers how many such requests are open, or `None` when it is answered already.
+    pub(super) fn abandon(&self, id: RequestId) -> Option<usize> {
+        let mut table = self.table();
+        table.slots.get_mut(&id)?.reply.take()?;
+        table.abandoned += 1;
+        Some(table.abandoned)
+    }
+
+    pub(super) fn has(&self, id: RequestId) -> bool {
+        self.table().slots.contains_key(&id)
+    }
+
+    /// Answers a request; false when nobody asked, or it was answered before.
+    pub(super) fn answer(&self, id: RequestId, reply: impl FnOnce() -> Reply) -> bool {
+        let slot = {
+            let mut table = self.table();
+            let slot = table.slots.remove(&id);
+            if slot.as_ref().is_some_and(|slot| slot.reply.is_none()) {
+                table.abandoned = table.abandoned.saturating_sub(1);
+            }
+            slot
+        };
+        match slot {
+            Some(Slot { reply: Some(waiting), .. }) => {
+                waiting.send(reply()).ok();
+                true
+            }
+            Some(_) => true,
+            None => false,
+        }
+    }
+
+    pub(super) fn close(&self) {
+        let slots = {
+            let mut table = self.table();
+            table.closed = true;
+            std::mem::take(&mut table.slots)
+        };
+        drop(slots);
+    }
+}
