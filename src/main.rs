@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+use clap::Parser as _;
+
+mod cli;
+mod client;
 mod config;
 mod print;
 mod serve;
@@ -12,10 +16,15 @@ fn main() -> ExitCode {
     match arguments.next().as_deref().and_then(std::ffi::OsStr::to_str) {
         Some("shim") => treewarden_keeper::run_shim(arguments),
         Some("keeper") => treewarden_keeper::run_keeper(arguments),
-        _ => {
-            let all: Vec<String> = std::env::args().collect();
-            let get = |name: &str| all.iter().position(|a| a == name).and_then(|i| all.get(i + 1).cloned());
-            serve::run(serve::ServeOptions { config: get("--config").map(Into::into), data_dir: get("--data-dir").map(Into::into), listen: get("--listen"), log_format: serve::LogFormat::Text })
-        }
+        _ => command_line(),
+    }
+}
+
+fn command_line() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli.command {
+        cli::Command::Serve(args) => serve::run(args),
+        cli::Command::Client(command) => client::run(&command, &cli.client),
+        cli::Command::Completions { shell } => print::data(&cli::completions(shell)),
     }
 }

@@ -18,9 +18,11 @@ use treewarden_model::declaration::Declaration;
 use treewarden_model::name::EntryName;
 use treewarden_model::shutdown::Ending;
 
-use crate::config::{self, Config};
+use crate::cli::ServeArgs;
+use crate::config::{self, Config, NodeConfig};
 
 pub(crate) use logging::LogFormat;
+use logging::Logging;
 
 /// Default data directory, relative to where the node is started.
 const DATA_DIR: &str = "./treewarden-data";
@@ -29,23 +31,12 @@ const LISTEN: &str = "127.0.0.1:7420";
 /// Exit code of a shutdown that left something unfinished (CMP-51).
 const UNFINISHED: u8 = 3;
 
-/// What the command line says; flags win over the file.
-#[derive(Debug)]
-pub(crate) struct ServeOptions {
-    /// The configuration file.
-    pub(crate) config: Option<PathBuf>,
-    /// The data directory.
-    pub(crate) data_dir: Option<PathBuf>,
-    /// Where to listen.
-    pub(crate) listen: Option<String>,
-    /// How logs are written.
-    pub(crate) log_format: LogFormat,
-}
-
 /// Runs the node.
-pub(crate) fn run(options: ServeOptions) -> ExitCode {
-    logging::start(options.log_format);
-    match serve(options) {
+pub(crate) fn run(options: ServeArgs) -> ExitCode {
+    let logging = logging::start(options.log_format);
+    #[cfg(feature = "faults")]
+    treewarden_actors::faults::arm();
+    match serve(options, &logging) {
         Ok(Ending::Clean) => ExitCode::SUCCESS,
         Ok(Ending::Unfinished) => ExitCode::from(UNFINISHED),
         Err(error) => {
@@ -55,7 +46,7 @@ pub(crate) fn run(options: ServeOptions) -> ExitCode {
     }
 }
 
-fn serve(options: ServeOptions) -> anyhow::Result<Ending> {
+fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
     let config = match &options.config {
         Some(path) => config::load(path)?,
         None => Config::default(),
@@ -76,6 +67,7 @@ fn serve(options: ServeOptions) -> anyhow::Result<Ending> {
     let boot_id = treewarden_keeper::system::boot_id()?.parse().context("the boot id can't be read")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("treewarden").build()?;
     runtime.block_on(async {
+        logging.tell_drops();
         admin_token::ensure(&opened.store, &data_dir).await?;
         let edge = treewarden_api::Edge::new(treewarden_api::EdgeConfig {
             listen: address,
@@ -138,7 +130,7 @@ fn listen_address(flag: Option<&str>, config: &Config) -> anyhow::Result<SocketA
     };
     let address: SocketAddr =
         flag.parse().with_context(|| format!("--listen {flag} is no address with a port, such as {LISTEN}"))?;
-    if !address.ip().is_loopback() && !config.node.behind_proxy {
+    if !NodeConfig::may_listen(address, config.node.behind_proxy) {
         bail!("--listen {flag} is reachable from outside: that needs behind_proxy: true in the configuration, and a proxy that ends TLS");
     }
     Ok(address)
@@ -159,7 +151,10 @@ impl ConfigSource for FileSource {
         let Some(path) = &self.0 else { return Ok(BTreeMap::new()) };
         match config::load(path) {
             Ok(config) => Ok(config.entries),
-            Err(error) => Err(error.to_string().lines().map(ToOwned::to_owned).collect()),
+            Err(error) => {
+                tracing::warn!(error = %error, "The configuration file is wrong; nothing was changed");
+                Err(error.problems())
+            }
         }
     }
 }

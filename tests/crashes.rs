@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use treewarden_kit::process::{self, Signal, alive};
-use treewarden_kit::{Entry, Node, wait_for, wait_until};
+use treewarden_kit::{Entry, Node, skipped, wait_for, wait_until};
 
 const BOUND: Duration = Duration::from_secs(15);
 
@@ -182,7 +182,7 @@ fn exit_status_is_the_plugins_own() {
         ("exit=42@30", json!({ "code": 42, "signal": null })),
         ("exit=0@30", json!({ "code": 0, "signal": null })),
         ("abort", json!({ "code": null, "signal": 6 })),
-        ("signal-self=11", json!({ "code": null, "signal": 11 })),
+        ("signal-self=10", json!({ "code": null, "signal": 10 })),
     ] {
         let node = Node::with(&[Entry::new("a").fault(fault).no_retry()]);
         let ended = node.wait_state("a", "failed", BOUND)["last_stop"].clone();
@@ -327,4 +327,25 @@ fn program_that_can_not_be_executed_fails_with_a_reason() {
     let status = node.wait_state("a", "failed", BOUND);
     assert!(status.to_string().contains("program"), "{status:#}");
     node.wait_running("b");
+}
+
+/// SUP-25
+#[test]
+fn wait_before_a_restart_counts_the_time_of_a_suspend() {
+    let node = Node::with(&[Entry::new("a").fault("exit-at-once=1").key(
+        "retry",
+        json!({ "initial": "60 seconds", "max": "60 seconds" }),
+    )]);
+    node.wait_state("a", "backing_off", BOUND);
+    let (status, body) = node.post("/debug/faults/clock", &json!({ "leap": "2 minutes" }));
+    if status == 404 {
+        return skipped(
+            "wait_before_a_restart_counts_the_time_of_a_suspend",
+            "the binary is built without the feature faults",
+        );
+    }
+    assert_eq!(status, 200, "{body:#}");
+    wait_until("it is started again", BOUND, || {
+        node.trace().of("a", "exec").len() == 2
+    });
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use treewarden_kit::process::{self, descriptors, resident, zombies};
-use treewarden_kit::{Entry, Node, Options, Stopwatch, wait_for, wait_until};
+use treewarden_kit::{Entry, Node, Options, Stopwatch, wait_for, wait_until, rounds};
 
 const BOUND: Duration = Duration::from_secs(20);
 
@@ -336,7 +336,7 @@ fn runs_out_of_memory() {
 #[test]
 fn is_killed_by_someone_else() {
     survives(
-        Entry::new("faulty").key("retry", json!({ "initial": "10 millis", "restarts": 50 })),
+        Entry::new("faulty").key("retry", json!({ "initial": "10 millis", "max": "50 millis", "restarts": 50 })),
         |node| {
             for round in 1..=10 {
                 let pid = node.wait_running("faulty")["pid"].as_u64().unwrap();
@@ -463,4 +463,33 @@ fn log_that_nobody_reads_stalls_nothing() {
     for name in ["flood", "b"] {
         assert_eq!(node.stop(name)["outcome"], "exited");
     }
+}
+
+/// SUP-29
+#[test]
+fn nothing_grows_with_the_number_of_launches() {
+    let node = Node::with(&[Entry::new("a").provides("a"), Entry::new("b").uses("a")]);
+    node.wait_running("b");
+    let keeper = node.processes().into_iter().find(|one| one.launch.is_none() && one.command.contains("keeper")).unwrap().pid;
+    let cycle = |verb: &str| {
+        assert_eq!(node.verb("a", verb).0, 200);
+        assert_eq!(node.verb("a", "start").0, 200);
+        node.wait_running("b");
+        node.result("a", "a", "ping", &json!({}));
+    };
+    for _ in 0..10 {
+        cycle("restart");
+    }
+    let sizes = || (descriptors(node.pid()), descriptors(keeper), std::fs::read_dir(format!("/proc/{}/task", node.pid())).unwrap().count());
+    let (before, memory) = (sizes(), resident(node.pid()));
+    for round in 0..rounds(400) {
+        cycle(if round % 2 == 0 { "restart" } else { "kill" });
+    }
+    wait_until("descriptors and threads are as before", BOUND, || {
+        let now = sizes();
+        now.0 <= before.0 + 2 && now.1 <= before.1 + 1 && now.2 <= before.2 + 2
+    });
+    let grown = resident(node.pid()).saturating_sub(memory);
+    assert!(grown < 12 << 20, "the node has grown by {grown} bytes");
+    assert!(no_zombies(&node));
 }

@@ -73,6 +73,29 @@ fn overlap(directory: &str) -> Option<String> {
     None
 }
 
+/// What the tests below rely on.
+#[test]
+fn overlap_is_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = |launch: u32, seconds: u32| {
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", "sleep $0; true", &seconds.to_string()]).arg(directory.path());
+        command.env("TREEWARDEN_LAUNCH", format!("node/a/{launch}")).spawn().unwrap()
+    };
+    let name = directory.path().display().to_string();
+    let mut processes = vec![start(1, 100)];
+    assert_eq!(overlap(&name), None);
+    processes.push(start(2, 101));
+    assert!(overlap(&name).is_some());
+    for mut process in processes {
+        for child in process::descendants(process.id()) {
+            process::kill9(child.pid);
+        }
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+}
+
 /// Launch numbers of each entry grow with time, and each was used once.
 #[track_caller]
 fn launches_grow(trace: &Trace) {

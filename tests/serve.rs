@@ -19,9 +19,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use treewarden_kit::process::{self, Signal};
-use treewarden_kit::{
-    Entry, Node, Options, Stopwatch, binaries, config, skipped, wait_for, wait_until,
-};
+use treewarden_kit::{Entry, Node, Options, Stopwatch, config, skipped, wait_for, wait_until};
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -282,10 +280,7 @@ fn wrong_usage_ends_with_2() {
         &["entry", "fly"],
         &["nonsense"],
     ] {
-        let output = Command::new(binaries::treewarden())
-            .args(arguments)
-            .output()
-            .unwrap();
+        let output = Node::command(arguments);
         assert_eq!(
             output.status.code(),
             Some(2),
@@ -300,11 +295,13 @@ fn client_without_a_node_ends_with_1() {
     let directory = tempfile::tempdir().unwrap();
     let token = directory.path().join("token");
     std::fs::write(&token, "nothing").unwrap();
-    let mut command = Command::new(binaries::treewarden());
-    command
-        .args(["status", "--url", "http://127.0.0.1:9", "--token-file"])
-        .arg(&token);
-    let output = command.output().unwrap();
+    let output = Node::command(&[
+        "status",
+        "--url",
+        "http://127.0.0.1:9",
+        "--token-file",
+        token.to_str().unwrap(),
+    ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
         output.stdout.is_empty() && stderr(&output).contains("127.0.0.1:9"),

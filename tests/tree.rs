@@ -285,15 +285,18 @@ fn any_actor_may_be_killed() {
         let _ = node.try_post(&path, &json!({}));
         settle(&node);
         let words = format!("after {}", victim["name"]);
-        let expected: BTreeSet<(String, String)> = below_the_root(&tree)
-            .into_iter()
-            .filter(|(kind, _)| kind != "instance")
-            .collect();
-        let now: BTreeSet<(String, String)> = below_the_root(&node.actors())
-            .into_iter()
-            .filter(|(kind, _)| kind != "instance")
-            .collect();
-        assert_eq!(now, expected, "{words}");
+        let lasting = |tree: &Value| -> BTreeSet<(String, String)> {
+            below_the_root(tree)
+                .into_iter()
+                .filter(|(kind, _)| kind != "instance")
+                .collect()
+        };
+        let expected = lasting(&tree);
+        wait_until(&format!("the tree is whole {words}"), BOUND, || {
+            node.try_get("/debug/actors")
+                .is_ok_and(|(status, now)| status == 200 && lasting(&now) == expected)
+        });
+        settle(&node);
         assert_eq!(
             node.state("resting"),
             "stopped",

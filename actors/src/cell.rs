@@ -10,12 +10,13 @@ use treewarden_model::time::WallTime;
 use treewarden_model::{entry, supervisor};
 use treewarden_runtime::launcher::{LaunchSpec, PluginProcess};
 
+use crate::entry::Wishes;
 use crate::fence::Fence;
 use crate::log_ring::LogRing;
 use crate::mailbox::{Mailbox, lock};
 
 /// What an entry's actor finds in its mailbox.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum EntryItem {
     /// Something happened: the machines are asked.
     Event(entry::Event),
@@ -32,6 +33,7 @@ pub(crate) struct EntryCell {
     pub(crate) launch: Mutex<Option<Arc<LaunchCell>>>,
     pub(crate) log: Mutex<LogRing>,
     pub(crate) fence: Arc<Fence>,
+    pub(crate) wishes: Mutex<Wishes>,
     /// Callers that wait for an answer of this entry.
     pub(crate) waiting: AtomicUsize,
     pub(crate) last_stop_at: Mutex<Option<WallTime>>,
@@ -48,6 +50,7 @@ impl EntryCell {
             launch: Mutex::default(),
             log: Mutex::default(),
             fence: Arc::default(),
+            wishes: Mutex::default(),
             waiting: AtomicUsize::new(0),
             last_stop_at: Mutex::default(),
             actor_starts: AtomicU64::new(0),
@@ -73,7 +76,7 @@ pub(crate) fn offer(declaration: &Declaration) -> supervisor::Offer {
 }
 
 /// What an instance's actor finds in its mailbox.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum LaunchItem {
     /// Something happened: the machine is asked.
     Event(launch::Event),

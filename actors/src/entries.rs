@@ -21,7 +21,7 @@ use crate::answers::{ReloadError, ReloadReport};
 use crate::cell::EntryCell;
 use crate::entry::EntryActor;
 use crate::hub::{EntriesItem, Hub};
-use crate::mailbox::Look;
+use crate::mailbox::{Look, Taken, lock};
 use crate::meta::{Meta, Shown};
 
 static STARTS: AtomicU64 = AtomicU64::new(0);
@@ -69,11 +69,17 @@ impl Actor for EntriesActor {
         state.hub.entries_mailbox.begin();
         while let Some(item) = state.hub.entries_mailbox.take() {
             match item {
-                EntriesItem::Attend(cell) => attend(&myself, &state.hub, cell).await,
-                EntriesItem::Reload(reply) => {
-                    reply.send(apply(&state.hub).await).ok();
+                Taken::Item(EntriesItem::Attend(cell)) => attend(&myself, &state.hub, cell).await,
+                Taken::Item(EntriesItem::Reload(reload)) => {
+                    // Taken once: a reload that a kill cut off is not repeated behind the back of whoever asked.
+                    let reply = lock(&reload).take();
+                    if let Some(reply) = reply {
+                        reply.send(apply(&state.hub).await).ok();
+                    }
                 }
+                Taken::GivenUp(_) => tracing::error!("A step of the entries' supervisor was given up"),
             }
+            state.hub.entries_mailbox.done();
         }
         Ok(())
     }
@@ -98,13 +104,14 @@ impl Actor for EntriesActor {
 
 /// Sees that an entry has a living actor. Repeating it changes nothing.
 async fn attend(myself: &ActorRef<Look>, hub: &Arc<Hub>, cell: Arc<EntryCell>) {
-    if cell.mailbox.actor().is_some() {
+    if cell.mailbox.is_attended_by(myself.get_id()).await {
         return;
     }
-    let name = cell.name.clone();
     let supervisor: ActorCell = myself.get_cell();
-    if let Err(error) = EntryActor::spawn_linked(None, EntryActor, (hub.clone(), cell), supervisor).await {
-        tracing::error!(entry = %name, error = %error, "An entry's actor could not be started");
+    match EntryActor::spawn_linked(None, EntryActor, (hub.clone(), cell.clone()), supervisor).await {
+        // Attached here, not by itself: the next look at this entry must see that it has its actor.
+        Ok((actor, _)) => cell.mailbox.attach(actor),
+        Err(error) => tracing::error!(entry = %cell.name, error = %error, "An entry's actor could not be started"),
     }
 }
 
@@ -119,6 +126,7 @@ async fn apply(hub: &Arc<Hub>) -> Result<ReloadReport, ReloadError> {
     let older: BTreeMap<_, _> = hub
         .cells()
         .into_iter()
+        .filter(|cell| !hub.is_removing(cell))
         .map(|cell| cell.declared())
         .filter(|declaration| declaration.source == Source::File)
         .map(|declaration| (declaration.name.clone(), (*declaration).clone()))

@@ -10,22 +10,23 @@
 //! cell: it goes on with the next item, and sees that the launch has its actor again.
 
 mod launching;
+mod persisting;
 
 pub(crate) use launching::dice;
+pub(crate) use persisting::Wishes;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
-use treewarden_model::entry::{Desired, Effect, Event};
+use treewarden_model::entry::{Effect, Event};
 use treewarden_model::launch;
 use treewarden_model::time::Clock as _;
-use treewarden_runtime::task;
 
 use crate::cell::{EntryCell, EntryItem};
 use crate::hub::Hub;
 use crate::instance::InstanceActor;
-use crate::mailbox::{Look, lock};
+use crate::mailbox::{Look, Taken, lock};
 use crate::meta::{Meta, Shown};
 
 /// Items carried out before other actors get their turn.
@@ -59,27 +60,25 @@ impl Actor for EntryActor {
         Ok(EntryActorState { hub, cell, _meta: meta })
     }
 
-    async fn post_start(&self, myself: ActorRef<Look>, state: &mut Self::State) -> Result<(), ActorProcessingErr> {
-        state.cell.mailbox.attach(myself);
-        Ok(())
-    }
-
     async fn handle(&self, myself: ActorRef<Look>, _: Look, state: &mut Self::State) -> Result<(), ActorProcessingErr> {
         state.cell.mailbox.begin();
         let mut removed = false;
         for _ in 0..ITEMS_A_TURN {
             match state.cell.mailbox.take() {
-                Some(EntryItem::Event(event)) => state.hub.step(&state.cell.name, event),
-                Some(EntryItem::Effect(effect)) => removed |= carry_out(&state.hub, &state.cell, effect),
+                Some(Taken::Item(EntryItem::Event(event))) => state.hub.step(&state.cell.name, event),
+                Some(Taken::Item(EntryItem::Effect(effect))) => removed |= carry_out(&state.hub, &state.cell, effect),
+                Some(Taken::GivenUp(item)) => give_up(&state.cell, &item),
                 None => break,
             }
+            state.cell.mailbox.done();
         }
         if removed {
             state.hub.forget(&state.cell);
             while let Some(item) = state.cell.mailbox.take() {
-                if let EntryItem::Effect(effect) = item {
+                if let Taken::Item(EntryItem::Effect(effect)) = item {
                     carry_out(&state.hub, &state.cell, effect);
                 }
+                state.cell.mailbox.done();
             }
             state.hub.refuse_all(&state.cell);
             myself.stop(None);
@@ -113,14 +112,17 @@ impl Actor for EntryActor {
 /// Sees that the launch, if there is one, has a living actor. Repeating it changes nothing.
 async fn attend(myself: &ActorRef<Look>, state: &EntryActorState) {
     let Some(launch) = state.cell.launch() else { return };
-    if launch.mailbox.actor().is_some() || (launch.ended() && launch.mailbox.queued() == 0) {
+    if (launch.ended() && launch.mailbox.queued() == 0) || launch.mailbox.is_attended_by(myself.get_id()).await {
         return;
     }
     let supervisor: ActorCell = myself.get_cell();
-    let spawned = InstanceActor::spawn_linked(None, InstanceActor, (state.hub.clone(), launch), supervisor).await;
-    if let Err(error) = spawned {
-        tracing::error!(entry = %state.cell.name, error = %error, "An instance's actor could not be started");
-        state.cell.mailbox.tell();
+    match InstanceActor::spawn_linked(None, InstanceActor, (state.hub.clone(), launch.clone()), supervisor).await {
+        // Attached here, not by itself: the next look at this launch must see that it has its actor.
+        Ok((actor, _)) => launch.mailbox.attach(actor),
+        Err(error) => {
+            tracing::error!(entry = %state.cell.name, error = %error, "An instance's actor could not be started");
+            state.cell.mailbox.tell();
+        }
     }
 }
 
@@ -134,6 +136,14 @@ fn shown(hub: Arc<Hub>, cell: Arc<EntryCell>) -> Box<dyn Fn() -> Shown + Send + 
         }
         Shown { queued: cell.mailbox.queued(), handled: cell.mailbox.handled(), detail }
     })
+}
+
+/// An item that panics whenever it is tried.
+fn give_up(cell: &EntryCell, item: &EntryItem) {
+    tracing::error!(entry = %cell.name, item = ?item, "A step of an entry panicked again and again and is given up");
+    if matches!(item, EntryItem::Effect(Effect::Launch)) {
+        cell.post(Event::NeverRan { reason: "a fault of the node itself".to_owned(), dice: dice() });
+    }
 }
 
 /// Carries out one effect, without waiting for anything. True: nothing of the entry is left.
@@ -150,7 +160,7 @@ fn carry_out(hub: &Arc<Hub>, cell: &Arc<EntryCell>, effect: Effect) -> bool {
                 launch.post(launch::Event::Kill { cause });
             }
         }
-        Effect::Persist(desired) => persist(hub, cell, desired),
+        Effect::Persist(desired) => persisting::want(hub, cell, desired),
         Effect::Answer(ask, answer) => hub.answer(ask, answer),
         Effect::WakeAt(at) => {
             let cell = cell.clone();
@@ -161,33 +171,10 @@ fn carry_out(hub: &Arc<Hub>, cell: &Arc<EntryCell>, effect: Effect) -> bool {
             "The exit that was not confirmed is confirmed now; the entry is no longer blocked"
         ),
         Effect::Removed => {
-            forget_desired(hub, cell);
+            persisting::forget(hub, cell);
+            *lock(&cell.launch) = None;
             return true;
         }
     }
     false
-}
-
-fn persist(hub: &Arc<Hub>, cell: &Arc<EntryCell>, desired: Desired) {
-    let declared = cell.declared().fingerprint();
-    let (hub, cell, under_way) = (hub.clone(), cell.clone(), cell.fence.begin());
-    task::spawn("persist desired state", async move {
-        let wanted = treewarden_storage::Desired { state: desired, declared };
-        if let Err(error) = hub.store.set_desired(&cell.name, wanted).await {
-            tracing::error!(entry = %cell.name, error = %error, "What is wanted of an entry could not be stored");
-        }
-        drop(under_way);
-    });
-}
-
-fn forget_desired(hub: &Arc<Hub>, cell: &Arc<EntryCell>) {
-    let (hub, name) = (hub.clone(), cell.name.clone());
-    let under_way = cell.fence.begin();
-    task::spawn("forget desired state", async move {
-        if let Err(error) = hub.store.forget_desired(&name).await {
-            tracing::error!(entry = %name, error = %error, "A removed entry's desired state could not be forgotten");
-        }
-        drop(under_way);
-    });
-    *lock(&cell.launch) = None;
 }

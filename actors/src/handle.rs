@@ -1,6 +1,6 @@
 //! What the edge and the command line hold of a running node.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -29,6 +29,11 @@ pub struct NodeHandle {
 impl NodeHandle {
     pub(crate) fn new(hub: Arc<Hub>) -> Self {
         Self { hub }
+    }
+
+    #[cfg(feature = "faults")]
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.hub
     }
 
     /// All entries, by name.
@@ -153,7 +158,7 @@ impl NodeHandle {
     /// The file is wrong: nothing was changed.
     pub async fn reload(&self) -> Result<ReloadReport, ReloadError> {
         let (reply, answer) = oneshot::channel();
-        self.hub.entries_mailbox.post(EntriesItem::Reload(reply));
+        self.hub.entries_mailbox.post(EntriesItem::Reload(Arc::new(Mutex::new(Some(reply)))));
         answer.await.unwrap_or(Err(ReloadError::Interrupted))
     }
 
@@ -203,21 +208,6 @@ impl NodeHandle {
                 Operations::Only(operations) => Some(operations),
             },
         }))
-    }
-
-    /// Kills the actor with this id, as a panic would; `false`: there is none, or it is the root.
-    #[cfg(feature = "faults")]
-    pub fn kill_actor(&self, id: &str) -> bool {
-        fn find(actor: &ractor::ActorCell, id: &str) -> Option<ractor::ActorCell> {
-            actor.get_children().into_iter().find_map(|child| {
-                if child.get_id().to_string() == id { Some(child) } else { find(&child, id) }
-            })
-        }
-        let found = self.hub.root.get().and_then(|root| find(root, id));
-        found.is_some_and(|actor| {
-            actor.kill();
-            true
-        })
     }
 
     fn cell(&self, name: &str) -> Result<Arc<EntryCell>, EntryError> {

@@ -34,13 +34,16 @@ use crate::services::Services;
 
 pub(crate) use calls::HubCalls;
 
+/// Whom to answer after a reload; gone once it has begun.
+pub(crate) type ReloadReply = Arc<Mutex<Option<oneshot::Sender<Result<crate::answers::ReloadReport, crate::answers::ReloadError>>>>>;
+
 /// What `entries` finds in its mailbox.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum EntriesItem {
     /// This entry needs an actor.
     Attend(Arc<EntryCell>),
     /// Read the configuration again.
-    Reload(oneshot::Sender<Result<crate::answers::ReloadReport, crate::answers::ReloadError>>),
+    Reload(ReloadReply),
 }
 
 /// Where declarations come from; the composition root knows.
@@ -51,6 +54,9 @@ pub trait ConfigSource: Send + Sync + 'static {
     /// Sentences that say where the file is wrong and how to mend it.
     fn load(&self) -> Result<BTreeMap<EntryName, Declaration>, Vec<String>>;
 }
+
+/// Who waits for an answer, and of which entry.
+type Asked = (Arc<EntryCell>, oneshot::Sender<Answer>);
 
 pub(crate) struct Hub {
     pub(crate) clock: Arc<SystemClock>,
@@ -75,7 +81,7 @@ pub(crate) struct Hub {
     supervisor: Mutex<Supervisor>,
     cells: Mutex<BTreeMap<EntryName, Arc<EntryCell>>>,
     launches: Mutex<HashMap<Ordinal, Arc<LaunchCell>>>,
-    asks: Mutex<HashMap<Ask, (Arc<EntryCell>, oneshot::Sender<Answer>)>>,
+    asks: Mutex<HashMap<Ask, Asked>>,
     next_ask: AtomicU64,
 }
 
@@ -163,7 +169,7 @@ impl Hub {
         self.with_supervisor(Supervisor::release);
     }
 
-    pub(crate) fn note_trouble(&self, name: &EntryName, trouble: &str) {
+    pub(crate) fn note_trouble(&self, name: &EntryName, trouble: Option<String>) {
         lock(&self.supervisor).note_trouble(name.as_str(), trouble);
     }
 
@@ -207,30 +213,30 @@ impl Hub {
 
     /// Makes the running set follow `newer` (SUP-01); processes follow as their machines allow.
     pub(crate) fn apply(&self, plan: &Plan, newer: &BTreeMap<EntryName, Declaration>) {
-        let fresh: Vec<_> = plan
-            .started
-            .iter()
-            .filter_map(|name| newer.get(name).cloned())
-            .map(|declaration| (declaration, entry::Desired::Running))
-            .collect();
         for name in &plan.stopped {
             let ask = self.next_ask();
             self.step(name, entry::Event::Remove(ask));
         }
-        for cell in self.add(fresh) {
-            self.entries_mailbox.post(EntriesItem::Attend(cell));
-        }
         for (name, declaration) in newer {
-            let Some(cell) = self.cell(name.as_str()) else { continue };
-            let replace = plan.replaced.contains(name);
-            if !replace && !plan.unchanged.contains(name) && !plan.restarted.contains(name) {
+            // One that is still being removed is declared again rather than added a second time.
+            let living = lock(&self.supervisor).entry(name.as_str()).is_some();
+            let Some(cell) = self.cell(name.as_str()).filter(|_| living) else {
+                for cell in self.add([(declaration.clone(), entry::Desired::Running)]) {
+                    self.entries_mailbox.post(EntriesItem::Attend(cell));
+                }
                 continue;
-            }
+            };
+            let replace = plan.replaced.contains(name) || plan.started.contains(name);
             *lock(&cell.declaration) = Arc::new(declaration.clone());
             let (declared, retry) = (offer(declaration), declaration.retry.clone());
             self.with_supervisor(|supervisor, now| supervisor.redeclare(name, declared, replace, retry, now));
         }
         self.with_supervisor(Supervisor::look_at_all);
+    }
+
+    /// Whether an entry is no longer declared, though something of it is left.
+    pub(crate) fn is_removing(&self, cell: &EntryCell) -> bool {
+        lock(&self.supervisor).entry(cell.name.as_str()).is_none_or(Entry::removing)
     }
 
     /// An entry that was removed: nothing of it is left.

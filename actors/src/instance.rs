@@ -19,7 +19,7 @@ use treewarden_model::time::Clock as _;
 
 use crate::cell::{LaunchCell, LaunchItem};
 use crate::hub::Hub;
-use crate::mailbox::{Look, lock};
+use crate::mailbox::{Look, Taken, lock};
 use crate::meta::{Meta, Shown};
 
 /// Items carried out before other actors get their turn.
@@ -59,27 +59,22 @@ impl Actor for InstanceActor {
         Ok(InstanceState { hub, cell, _meta: meta })
     }
 
-    async fn post_start(&self, myself: ActorRef<Look>, state: &mut Self::State) -> Result<(), ActorProcessingErr> {
-        state.cell.mailbox.attach(myself);
-        Ok(())
-    }
-
     async fn handle(&self, myself: ActorRef<Look>, _: Look, state: &mut Self::State) -> Result<(), ActorProcessingErr> {
         let (hub, cell) = (&state.hub, &state.cell);
         cell.mailbox.begin();
         for _ in 0..ITEMS_A_TURN {
             match cell.mailbox.take() {
-                Some(LaunchItem::Event(event)) => {
+                Some(Taken::Item(LaunchItem::Event(event))) => {
                     let effects = lock(&cell.machine).step(event, hub.now());
-                    for effect in effects {
-                        steps::carry_out(hub, cell, effect);
-                    }
+                    cell.mailbox.next(effects.into_iter().map(LaunchItem::Effect));
                 }
-                Some(LaunchItem::Effect(effect)) => steps::carry_out(hub, cell, effect),
+                Some(Taken::Item(LaunchItem::Effect(effect))) => steps::carry_out(hub, cell, effect),
+                Some(Taken::GivenUp(item)) => steps::give_up(cell, &item),
                 None => break,
             }
+            cell.mailbox.done();
         }
-        if cell.ended() {
+        if cell.ended() && cell.mailbox.queued() == 0 {
             myself.stop(None);
         } else if cell.mailbox.queued() > 0 {
             cell.mailbox.tell();

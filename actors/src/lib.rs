@@ -9,6 +9,8 @@ mod edge;
 mod edge_server;
 mod entries;
 mod entry;
+#[cfg(feature = "faults")]
+pub mod faults;
 mod fence;
 mod handle;
 mod hub;

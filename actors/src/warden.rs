@@ -15,8 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use treewarden_runtime::processes::orphans::{self, OrphanState};
+use treewarden_runtime::processes::system::wait::{self, Look};
 use treewarden_runtime::processes::wire::UnascribedProcess;
 use treewarden_runtime::processes::{Evidence, ExitStatus, KeeperOptions, Ordinal, ProcessId};
 use treewarden_model::launch::Event;
@@ -26,6 +28,7 @@ use treewarden_runtime::local::LocalLauncher;
 use treewarden_runtime::task;
 use treewarden_storage::LaunchRecord;
 
+use crate::cell::LaunchCell;
 use crate::hub::{Hub, ordinal_of};
 use crate::mailbox::lock;
 
@@ -92,6 +95,7 @@ impl Warden {
     async fn run(self, open: Vec<LaunchRecord>) {
         leftovers::deal_with(&self.hub, &self.data_dir(), open).await;
         loop {
+            let mut statuses = Vec::new();
             if self.hub.is_shutting_down() {
                 break;
             }
@@ -105,7 +109,7 @@ impl Warden {
                     } else {
                         self.hub.release();
                     }
-                    self.lost.notified().await;
+                    statuses = self.until_lost(keeper.pid()).await;
                 }
                 Err(error) => {
                     tracing::error!(error = %error, "The keeper could not be started; nothing is launched until it is");
@@ -117,14 +121,42 @@ impl Warden {
             if !self.hub.is_shutting_down() {
                 tracing::error!("The keeper was lost; what it kept is being ended, then another is started");
             }
-            self.after_loss().await;
+            self.after_loss(statuses).await;
         }
         self.state.send_replace(WardenState::Ended);
     }
 
+    /// Waits for the keeper's end. Meanwhile strangers that the node adopts (as the first process of a container it adopts every orphan)
+    /// are reaped; what is answered are exit statuses met on the way that may belong to launches of a keeper that is just ending.
+    async fn until_lost(&self, keeper: ProcessId) -> Vec<(ProcessId, ExitStatus)> {
+        let mut statuses = Vec::new();
+        let mut children = match signal(SignalKind::child()) {
+            Ok(children) => children,
+            Err(error) => {
+                tracing::error!(error = %error, "Strangers can't be reaped");
+                self.lost.notified().await;
+                return statuses;
+            }
+        };
+        loop {
+            tokio::select! {
+                () = self.lost.notified() => return statuses,
+                _ = children.recv() => {}
+            }
+            while let Ok(Look::Ended(pid, status)) = wait::peek() {
+                // The keeper itself is reaped when its loss is dealt with; behind it nobody is a stranger.
+                if pid == keeper || wait::reap(pid).is_err() {
+                    break;
+                }
+                if self.hub.launches().iter().any(|launch| is_leader(launch, pid)) {
+                    statuses.push((pid, status));
+                }
+            }
+        }
+    }
+
     /// The node, a subreaper above its keeper, kills and reaps all it adopted; then every launch is known to be gone.
-    async fn after_loss(&self) {
-        let mut statuses: Vec<(ProcessId, ExitStatus)> = Vec::new();
+    async fn after_loss(&self, mut statuses: Vec<(ProcessId, ExitStatus)>) {
         let mut wait = LOOK_AGAIN.0;
         loop {
             match orphans::pass() {
@@ -140,17 +172,20 @@ impl Warden {
             wait = (wait * 2).min(LOOK_AGAIN.1);
         }
         for launch in self.hub.launches() {
-            let Some(process) = launch.process.get() else { continue };
-            let status = statuses
-                .iter()
-                .find(|(pid, _)| u32::try_from(pid.get()) == Ok(process.pid))
-                .map(|(_, status)| exit_status(*status));
-            self.hub.note_trouble(&launch.spec.tag.entry, "its keeper was lost");
+            if launch.process.get().is_none() {
+                continue;
+            }
+            let status = statuses.iter().find(|(pid, _)| is_leader(&launch, *pid)).map(|(_, status)| exit_status(*status));
+            launch.post(Event::Broken { reason: "its keeper was lost".to_owned(), cause: outcome::Cause::ConnectionLost });
             launch.post(Event::ProcessExited(status));
             launch.post(Event::FamilyGone { evidence: outcome::Evidence::Tree, killed: true });
         }
         lock(&self.hub.unascribed).clear();
     }
+}
+
+fn is_leader(launch: &LaunchCell, pid: ProcessId) -> bool {
+    launch.process.get().is_some_and(|process| u32::try_from(pid.get()) == Ok(process.pid))
 }
 
 /// The keeper's words, as the rules have them.

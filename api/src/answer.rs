@@ -43,7 +43,11 @@ pub(crate) fn result(raw: &RawValue) -> Response {
 
 /// 200 with a text of this content type.
 pub(crate) fn text(content_type: &'static str, text: String) -> Response {
-    of(StatusCode::OK, HeaderValue::from_static(content_type), text.into_bytes())
+    of(
+        StatusCode::OK,
+        HeaderValue::from_static(content_type),
+        text.into_bytes(),
+    )
 }
 
 fn of(status: StatusCode, content_type: HeaderValue, bytes: Vec<u8>) -> Response {

@@ -1,7 +1,11 @@
 //! The server: connections in, requests to the pipeline.
 
 mod admission;
+mod patience;
 mod server;
+
+#[cfg(test)]
+pub(crate) use server::serve;
 
 use std::future::Future;
 use std::io;
@@ -50,7 +54,11 @@ impl EdgeServer for Edge {
         node: NodeHandle,
         phase: watch::Receiver<EdgePhase>,
     ) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>> {
-        let EdgeConfig { hosts, listen, clock } = self.config.clone();
+        let EdgeConfig {
+            hosts,
+            listen,
+            clock,
+        } = self.config.clone();
         Box::pin(async move {
             let own = [listen, listener.local_addr()?];
             let shared = Arc::new(Shared::new(node, phase.clone(), clock, &hosts, &own));

@@ -3,6 +3,8 @@
 mod actors;
 mod call;
 mod entries;
+#[cfg(feature = "faults")]
+mod faults;
 mod health;
 mod logs;
 mod node;
@@ -24,12 +26,17 @@ use crate::route::{Action, Route, Verb};
 ///
 /// # Errors
 /// What the route says.
-pub(crate) async fn run<N: Node>(shared: &Shared<N>, route: &Route, parts: &mut Parts, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn run<N: Node>(
+    shared: &Shared<N>,
+    route: &Route,
+    parts: &mut Parts,
+    body: Body,
+) -> Result<Response, Problem> {
     let bytes = match route.verb {
         Verb::Get => axum::body::Bytes::new(),
         Verb::Post => request::read(&parts.headers, body).await?,
     };
-    if route.verb == Verb::Post && route.action != Action::CallService {
+    if route.verb == Verb::Post && !route.takes_body() {
         request::parse_optional::<Nothing>(&parts.headers, &bytes)?;
     }
     let parameter = parameter(parts).await?;
@@ -49,16 +56,25 @@ pub(crate) async fn run<N: Node>(shared: &Shared<N>, route: &Route, parts: &mut 
         Action::CallService => call::call(node, name, &parts.headers, &bytes).await,
         Action::Logs => logs::tail(node, name, &parts.uri),
         Action::Reload => reload::reload(node).await,
-        Action::Actors => actors::tree(node, &parts.uri).await,
-        Action::Actor => actors::show(node, name).await,
+        Action::Actors => actors::tree(node, &parts.uri),
+        Action::Actor => actors::show(node, name),
         #[cfg(feature = "faults")]
-        Action::KillActor => actors::kill(node, name).await,
+        Action::KillActor => faults::kill_actor(node, name),
+        #[cfg(feature = "faults")]
+        Action::LeapClock => faults::leap(node, &parts.headers, &bytes),
+        #[cfg(feature = "faults")]
+        Action::TakeBallast => faults::ballast(node, &parts.headers, &bytes),
     }
 }
 
 /// The path's parameter, decoded; empty when it has none.
 async fn parameter(parts: &mut Parts) -> Result<String, Problem> {
     let parameters = RawPathParams::from_request_parts(parts, &()).await;
-    let parameters = parameters.map_err(|_| Problem::new(Code::NotFound, "The path is not valid UTF-8."))?;
-    Ok(parameters.iter().next().map(|(_, value)| value.to_owned()).unwrap_or_default())
+    let parameters =
+        parameters.map_err(|_| Problem::new(Code::NotFound, "The path is not valid UTF-8."))?;
+    Ok(parameters
+        .iter()
+        .next()
+        .map(|(_, value)| value.to_owned())
+        .unwrap_or_default())
 }

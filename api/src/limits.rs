@@ -12,6 +12,8 @@ pub(crate) const DISCARDED_BYTES: usize = 16 << 20;
 pub(crate) const HEAD_TIME: Duration = Duration::from_secs(30);
 /// Time for a request's body.
 pub(crate) const BODY_TIME: Duration = Duration::from_secs(30);
+/// Longest pause of a client in reading its answer.
+pub(crate) const WRITE_TIME: Duration = Duration::from_secs(30);
 /// Longest request head, in bytes.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
 /// Longest `x-request-id` that is honoured, in bytes.

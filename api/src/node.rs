@@ -20,8 +20,14 @@ pub(crate) trait Node: Clone + Send + Sync + 'static {
     fn list(&self) -> Vec<EntryStatus>;
     fn show(&self, name: &str) -> Result<EntryStatus, EntryError>;
     fn start(&self, name: &str) -> impl Future<Output = Result<Started, EntryError>> + Send;
-    fn stop(&self, name: &str) -> impl Future<Output = Result<Option<StopResult>, EntryError>> + Send;
-    fn kill(&self, name: &str) -> impl Future<Output = Result<Option<StopResult>, EntryError>> + Send;
+    fn stop(
+        &self,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<StopResult>, EntryError>> + Send;
+    fn kill(
+        &self,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<StopResult>, EntryError>> + Send;
     fn restart(&self, name: &str) -> impl Future<Output = Result<Restarted, EntryError>> + Send;
     fn reset(&self, name: &str) -> impl Future<Output = Result<EntryStatus, EntryError>> + Send;
     fn call(
@@ -34,15 +40,16 @@ pub(crate) trait Node: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = CallResult> + Send;
     fn logs(&self, name: &str, tail: usize) -> Result<Vec<LogLine>, EntryError>;
     fn reload(&self) -> impl Future<Output = Result<ReloadReport, ReloadError>> + Send;
-    fn tree(&self) -> impl Future<Output = ActorView> + Send;
+    fn tree(&self) -> ActorView;
     fn readiness(&self) -> Readiness;
     fn info(&self) -> NodeInfo;
-    fn authenticate(
-        &self,
-        hash: [u8; 32],
-    ) -> impl Future<Output = Result<Option<Principal>, EntryError>> + Send;
+    fn authenticate(&self, hash: [u8; 32]) -> Result<Option<Principal>, EntryError>;
     #[cfg(feature = "faults")]
-    fn kill_actor(&self, id: &str) -> impl Future<Output = bool> + Send;
+    fn kill_actor(&self, id: &str) -> bool;
+    #[cfg(feature = "faults")]
+    fn leap(&self, by: Duration);
+    #[cfg(feature = "faults")]
+    fn ballast(&self, bytes: usize);
 }
 
 impl Node for NodeHandle {
@@ -93,7 +100,7 @@ impl Node for NodeHandle {
         Self::reload(self).await
     }
 
-    async fn tree(&self) -> ActorView {
+    fn tree(&self) -> ActorView {
         Self::tree(self)
     }
 
@@ -105,12 +112,22 @@ impl Node for NodeHandle {
         Self::info(self)
     }
 
-    async fn authenticate(&self, hash: [u8; 32]) -> Result<Option<Principal>, EntryError> {
+    fn authenticate(&self, hash: [u8; 32]) -> Result<Option<Principal>, EntryError> {
         Self::authenticate(self, hash)
     }
 
     #[cfg(feature = "faults")]
-    async fn kill_actor(&self, id: &str) -> bool {
+    fn kill_actor(&self, id: &str) -> bool {
         Self::kill_actor(self, id)
+    }
+
+    #[cfg(feature = "faults")]
+    fn leap(&self, by: Duration) {
+        Self::leap(self, by);
+    }
+
+    #[cfg(feature = "faults")]
+    fn ballast(&self, bytes: usize) {
+        Self::ballast(self, bytes);
     }
 }

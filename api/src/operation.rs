@@ -17,9 +17,9 @@ pub(crate) enum Operation {
     NodeView,
     /// See the actor tree.
     DebugActorsView,
-    /// Kill an actor, in builds for tests.
+    /// Bring about faults, in builds for tests.
     #[cfg(feature = "faults")]
-    DebugActorsKill,
+    DebugFaults,
 }
 
 impl Operation {
@@ -32,7 +32,7 @@ impl Operation {
             Self::NodeView => "node.view",
             Self::DebugActorsView => "debug.actors.view",
             #[cfg(feature = "faults")]
-            Self::DebugActorsKill => "debug.actors.kill",
+            Self::DebugFaults => "debug.faults",
         }
     }
 

@@ -45,7 +45,14 @@ impl<N> Shared<N> {
         hosts: &[String],
         listen: &[SocketAddr],
     ) -> Self {
-        Self { node, phase, clock, connections: Arc::default(), hosts: Hosts::new(hosts, listen), ids: RequestIds::new() }
+        Self {
+            node,
+            phase,
+            clock,
+            connections: Arc::default(),
+            hosts: Hosts::new(hosts, listen),
+            ids: RequestIds::new(),
+        }
     }
 
     /// Whether what changes something is still admitted.
@@ -70,18 +77,29 @@ pub(crate) fn router<N: Node>(shared: Arc<Shared<N>>) -> Router {
             Verb::Get => MethodFilter::GET,
             Verb::Post => MethodFilter::POST,
         };
-        router = router.route(route.path, on(filter, move |state, request| answer::<N>(state, Target::Route(route), request)));
+        router = router.route(
+            route.path,
+            on(filter, move |state, request| {
+                answer::<N>(state, Target::Route(route), request)
+            }),
+        );
     }
     router
-        .method_not_allowed_fallback(|state, request| answer::<N>(state, Target::WrongMethod, request))
+        .method_not_allowed_fallback(|state, request| {
+            answer::<N>(state, Target::WrongMethod, request)
+        })
         .fallback(|state, request| answer::<N>(state, Target::Nowhere, request))
         .with_state(shared)
 }
 
-async fn answer<N: Node>(State(shared): State<Arc<Shared<N>>>, target: Target, request: Request) -> Response {
+async fn answer<N: Node>(
+    State(shared): State<Arc<Shared<N>>>,
+    target: Target,
+    request: Request,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let id = shared.ids.of(&parts.headers);
-    let admitted = admit(&shared, target, &parts).await;
+    let admitted = admit(&shared, target, &parts);
     let outcome = match admitted {
         Ok(route) => handlers::run(&shared, route, &mut parts, body).await,
         Err(problem) => Err(problem),
@@ -97,32 +115,44 @@ async fn answer<N: Node>(State(shared): State<Arc<Shared<N>>>, target: Target, r
     response
 }
 
-async fn admit<N: Node>(shared: &Shared<N>, target: Target, request: &Parts) -> Result<&'static Route, Problem> {
+fn admit<N: Node>(
+    shared: &Shared<N>,
+    target: Target,
+    request: &Parts,
+) -> Result<&'static Route, Problem> {
     shared.hosts.check(request)?;
     let route = match target {
         Target::Route(route) => route,
-        Target::Nowhere => return Err(Problem::new(Code::NotFound, "Nothing is served at this path.")),
+        Target::Nowhere => {
+            return Err(Problem::new(
+                Code::NotFound,
+                "Nothing is served at this path.",
+            ));
+        }
         Target::WrongMethod => {
             let detail = "This path is served, but not with this method; the header \"allow\" lists those that are.";
             return Err(Problem::new(Code::MethodNotAllowed, detail));
         }
     };
     if let Access::Needs(operation) = route.access {
-        authorize(&shared.node, operation, &request.headers).await?;
+        authorize(&shared.node, operation, &request.headers)?;
     }
     if route.verb == Verb::Post && !shared.open() {
-        return Err(Problem::new(Code::ShuttingDown, "The node is shutting down and takes no new work."));
+        return Err(Problem::new(
+            Code::ShuttingDown,
+            "The node is shutting down and takes no new work.",
+        ));
     }
     Ok(route)
 }
 
-async fn authorize<N: Node>(node: &N, operation: Operation, headers: &HeaderMap) -> Result<(), Problem> {
+fn authorize<N: Node>(node: &N, operation: Operation, headers: &HeaderMap) -> Result<(), Problem> {
     let unknown = || {
         let detail = "A valid token is needed: send the header \"authorization: Bearer TOKEN\".";
         Problem::new(Code::NotAuthenticated, detail)
     };
     let hash = token_hash(headers).ok_or_else(unknown)?;
-    let principal = node.authenticate(hash).await?.ok_or_else(unknown)?;
+    let principal = node.authenticate(hash)?.ok_or_else(unknown)?;
     if operation.allowed_to(&principal) {
         return Ok(());
     }

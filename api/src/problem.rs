@@ -16,9 +16,12 @@ use serde_json::{Map, Value};
 
 pub(crate) use code::Code;
 
-/// An error answer.
+/// An error answer. Boxed, since every `Result` of a handler carries the room for it.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub(crate) struct Problem(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     code: Code,
     detail: Cow<'static, str>,
     members: Map<String, Value>,
@@ -44,7 +47,13 @@ impl Problem {
     pub(crate) fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Self {
         let header = (code == Code::NotAuthenticated)
             .then(|| (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
-        Self { code, detail: detail.into(), members: Map::new(), header, request_id: None }
+        Self(Box::new(Parts {
+            code,
+            detail: detail.into(),
+            members: Map::new(),
+            header,
+            request_id: None,
+        }))
     }
 
     /// A request of the wrong shape; `field` is where, dotted.
@@ -55,41 +64,41 @@ impl Problem {
     /// Adds a member that helps.
     #[must_use]
     pub(crate) fn with(mut self, member: &'static str, value: impl Into<Value>) -> Self {
-        self.members.insert(member.to_owned(), value.into());
+        self.0.members.insert(member.to_owned(), value.into());
         self
     }
 
     /// Names the request, so that it is found in the log.
     #[must_use]
     pub(crate) fn of_request(mut self, id: &HeaderValue) -> Self {
-        self.request_id = id.to_str().ok().map(str::to_owned);
+        self.0.request_id = id.to_str().ok().map(str::to_owned);
         self
     }
 
     /// Adds a header.
     #[must_use]
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.header = Some((name, value));
+        self.0.header = Some((name, value));
         self
     }
 
     /// Its code.
     pub(crate) const fn code(&self) -> Code {
-        self.code
+        self.0.code
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = self.code.status();
+        let status = self.0.code.status();
         let body = Body {
-            r#type: format!("urn:treewarden:problem:{}", self.code.as_str()),
-            title: self.code.title(),
+            r#type: format!("urn:treewarden:problem:{}", self.0.code.as_str()),
+            title: self.0.code.title(),
             status: status.as_u16(),
-            detail: &self.detail,
-            code: self.code.as_str(),
-            request_id: self.request_id.as_deref(),
-            members: &self.members,
+            detail: &self.0.detail,
+            code: self.0.code.as_str(),
+            request_id: self.0.request_id.as_deref(),
+            members: &self.0.members,
         };
         let Ok(bytes) = serde_json::to_vec(&body) else {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
@@ -98,7 +107,7 @@ impl IntoResponse for Problem {
         *response.status_mut() = status;
         let content_type = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, content_type);
-        if let Some((name, value)) = self.header {
+        if let Some((name, value)) = self.0.header {
             response.headers_mut().insert(name, value);
         }
         response

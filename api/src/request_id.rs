@@ -20,17 +20,25 @@ pub(crate) struct RequestIds {
 impl RequestIds {
     /// A new series.
     pub(crate) fn new() -> Self {
-        Self { start: Uuid::new_v4().as_u64_pair().0, next: AtomicU64::new(1) }
+        Self {
+            start: Uuid::new_v4().as_u64_pair().0,
+            next: AtomicU64::new(1),
+        }
     }
 
     /// The id of a request.
     pub(crate) fn of(&self, headers: &HeaderMap) -> HeaderValue {
-        headers.get(REQUEST_ID).filter(|id| acceptable(id)).cloned().unwrap_or_else(|| self.next())
+        headers
+            .get(REQUEST_ID)
+            .filter(|id| acceptable(id))
+            .cloned()
+            .unwrap_or_else(|| self.next())
     }
 
     fn next(&self) -> HeaderValue {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        HeaderValue::try_from(format!("{:016x}-{number}", self.start)).unwrap_or_else(|_| HeaderValue::from(number))
+        HeaderValue::try_from(format!("{:016x}-{number}", self.start))
+            .unwrap_or_else(|_| HeaderValue::from(number))
     }
 }
 

@@ -40,6 +40,10 @@ pub(crate) enum Action {
     Actor,
     #[cfg(feature = "faults")]
     KillActor,
+    #[cfg(feature = "faults")]
+    LeapClock,
+    #[cfg(feature = "faults")]
+    TakeBallast,
 }
 
 /// One row.
@@ -53,15 +57,42 @@ pub(crate) struct Route {
 }
 
 const fn open(path: &'static str, action: Action) -> Route {
-    Route { verb: Verb::Get, path, access: Access::Open, action }
+    Route {
+        verb: Verb::Get,
+        path,
+        access: Access::Open,
+        action,
+    }
 }
 
 const fn get(path: &'static str, operation: Operation, action: Action) -> Route {
-    Route { verb: Verb::Get, path, access: Access::Needs(operation), action }
+    Route {
+        verb: Verb::Get,
+        path,
+        access: Access::Needs(operation),
+        action,
+    }
 }
 
 const fn post(path: &'static str, operation: Operation, action: Action) -> Route {
-    Route { verb: Verb::Post, path, access: Access::Needs(operation), action }
+    Route {
+        verb: Verb::Post,
+        path,
+        access: Access::Needs(operation),
+        action,
+    }
+}
+
+impl Route {
+    /// Whether its handler reads a body of its own; any other POST takes nothing.
+    pub(crate) const fn takes_body(&self) -> bool {
+        match self.action {
+            Action::CallService => true,
+            #[cfg(feature = "faults")]
+            Action::LeapClock | Action::TakeBallast => true,
+            _ => false,
+        }
+    }
 }
 
 /// All routes.
@@ -83,5 +114,9 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/debug/actors", Operation::DebugActorsView, Action::Actors),
     get("/debug/actors/{id}", Operation::DebugActorsView, Action::Actor),
     #[cfg(feature = "faults")]
-    post("/debug/actors/{id}/kill", Operation::DebugActorsKill, Action::KillActor),
+    post("/debug/actors/{id}/kill", Operation::DebugFaults, Action::KillActor),
+    #[cfg(feature = "faults")]
+    post("/debug/faults/clock", Operation::DebugFaults, Action::LeapClock),
+    #[cfg(feature = "faults")]
+    post("/debug/faults/ballast", Operation::DebugFaults, Action::TakeBallast),
 ];

@@ -292,7 +292,8 @@ impl Entry {
             }
             Event::Redeclared { replace, retry } => {
                 self.policy = retry;
-                if replace {
+                // Declared again while it was being removed: it stays, and runs once the old launch is gone.
+                if std::mem::take(&mut self.removing) || replace {
                     self.schedule.reset();
                     self.want(Desired::Running, out);
                     if self.live { self.begin_stop(Cause::Replaced, out) } else { self.settle(now, out) }
@@ -456,7 +457,6 @@ impl Entry {
         }
         self.state = State::Running { since: now };
         self.ran_since = Some(now);
-        self.last_trouble = None;
         for (ask, stop, restart) in std::mem::take(&mut self.starts) {
             let answer = if restart {
                 Answer::Restarted { stop: stop.map(Box::new), started: Ok(()) }

@@ -73,8 +73,8 @@ impl Supervisor {
         self.members.iter().map(|(name, member)| (name, &member.entry))
     }
 
-    /// Notes what an entry's launch met.
-    pub fn note_trouble(&mut self, name: &str, trouble: &str) {
+    /// Notes what an entry's launch that is about to end met; `None`: nothing.
+    pub fn note_trouble(&mut self, name: &str, trouble: Option<String>) {
         if let Some(member) = self.members.get_mut(name) {
             member.entry.note_trouble(trouble);
         }

@@ -17,8 +17,7 @@ use crate::log_lines;
 use crate::system;
 use crate::timers::Timers;
 
-/// PATH of a plugin whose entry sets none.
-pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub use treewarden_model::declaration::document::DEFAULT_PATH;
 
 /// The text by which a launch is known in its processes' environment.
 pub fn launch_text(node: NodeId, tag: &LaunchTag) -> LaunchText {

@@ -1,5 +1,6 @@
 //! What the rest of the node holds of the store.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
 
 use tokio::sync::{Semaphore, oneshot};
@@ -147,8 +148,7 @@ impl StoreHandle {
     /// # Errors
     /// [`StoreError::Closed`], [`StoreError::Failed`]. Rows that can't be read are left out here and named by [`Self::walk`].
     pub fn desired(&self) -> Result<Vec<(EntryName, Desired)>, StoreError> {
-        let store = self.store()?;
-        all_pages(|request| store.desired(request))
+        self.query(|store| all_pages(|request| store.desired(request)))
     }
 
     /// What is wanted of one entry; `None`: nobody said.
@@ -156,7 +156,7 @@ impl StoreHandle {
     /// # Errors
     /// [`StoreError::Damaged`] when its row can't be read.
     pub fn desired_of(&self, entry: &EntryName) -> Result<Option<Desired>, StoreError> {
-        self.store()?.desired_of(entry)
+        self.query(|store| store.desired_of(entry))
     }
 
     /// The last stop of an entry and when it was recorded.
@@ -175,7 +175,7 @@ impl StoreHandle {
     /// # Errors
     /// [`StoreError::Damaged`] when its row can't be read.
     pub fn stops(&self, entry: &EntryName) -> Result<Vec<RecordedStop>, StoreError> {
-        self.store()?.stops_of(entry)
+        self.query(|store| store.stops_of(entry))
     }
 
     /// Keeps a token. The same token again changes nothing.
@@ -204,7 +204,7 @@ impl StoreHandle {
     /// # Errors
     /// [`StoreError::Damaged`] when its row can't be read.
     pub fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
-        self.store()?.token_by_hash(hash)
+        self.query(|store| store.token_by_hash(hash))
     }
 
     /// One page of the tokens, in the order of their ids.
@@ -212,7 +212,7 @@ impl StoreHandle {
     /// # Errors
     /// [`StoreError::Closed`], [`StoreError::Failed`].
     pub fn tokens(&self, page: &PageRequest<TokenId>) -> Result<Page<Token, TokenId>, StoreError> {
-        self.store()?.tokens(page)
+        self.query(|store| store.tokens(page))
     }
 
     /// One step of a walk over all rows that names those that can't be read. Meant for the background, after the node is ready.
@@ -223,7 +223,7 @@ impl StoreHandle {
         &self,
         page: &PageRequest<WalkPosition>,
     ) -> Result<(Vec<DamagedRow>, Option<WalkPosition>), StoreError> {
-        let page = self.store()?.walk(page)?;
+        let page = self.query(|store| store.walk(page))?;
         Ok((page.damaged, page.next))
     }
 
@@ -262,12 +262,19 @@ impl StoreHandle {
         answered.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    fn store(&self) -> Result<Arc<dyn Store>, StoreError> {
-        self.backend
+    /// Asks the backend. A panic inside it (sled's answer to some damage) closes the store instead of taking the caller down.
+    fn query<T>(
+        &self,
+        ask: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let store = self
+            .backend
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
-            .ok_or(StoreError::Closed)
+            .ok_or(StoreError::Closed)?;
+        catch_unwind(AssertUnwindSafe(|| ask(&*store)))
+            .unwrap_or_else(|_| Err(self.health.fail("the database panicked in a query")))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Opening a data directory: lock, format, log, database, and whether they fit together.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 
@@ -127,8 +128,12 @@ pub fn open(directory: &Path, options: OpenOptions) -> Result<Opened, OpenError>
         health.clone(),
     );
     let (writer, commands) = Writer::new(backend.clone(), log.clone(), health.clone(), lock);
-    spawn(directory, "treewarden-log", move || appender.run())?;
-    spawn(directory, "treewarden-store", move || writer.run())?;
+    spawn(directory, "treewarden-log", health.clone(), move || {
+        appender.run()
+    })?;
+    spawn(directory, "treewarden-store", health.clone(), move || {
+        writer.run()
+    })?;
     let store = StoreHandle::new(backend, commands, log, numbers, health);
     Ok(Opened {
         store,
@@ -140,12 +145,21 @@ pub fn open(directory: &Path, options: OpenOptions) -> Result<Opened, OpenError>
     })
 }
 
+/// Starts a writer thread. One that panics closes the store: nothing durable is left to be done then.
 fn spawn(
     directory: &Path,
-    name: &str,
+    name: &'static str,
+    health: Arc<Health>,
     run: impl FnOnce() + Send + 'static,
 ) -> Result<(), OpenError> {
-    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
+    let guarded = move || {
+        if catch_unwind(AssertUnwindSafe(run)).is_err() {
+            drop(health.fail(&format!("the thread {name} panicked")));
+        }
+    };
+    let thread = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(guarded);
     thread
         .map(drop)
         .map_err(OpenError::io("start a thread for", directory))

@@ -4,7 +4,6 @@
 //! batch on one tree, a flush, and an `fdatasync` on a handle of our own. A row is visible before it is durable, so queries are shown what a row was
 //! before the group that is on its way ([`pending`]). Transactions over several trees, merge operators, watchers, compression and dropping trees are not used.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +17,6 @@ use crate::error::StoreError;
 use crate::identity::GroupNumber;
 use crate::stop::RecordedStop;
 use crate::store::{Command, Committed, Page, PageRequest, Store, StoredNumbers, WalkPosition};
-use crate::system;
 use crate::token::{Token, TokenHash, TokenId};
 
 mod decide;
@@ -30,6 +28,7 @@ mod read;
 
 pub(crate) use files::{OpenFailure, open};
 
+use files::DataFile;
 use key::Key;
 use overlay::Overlay;
 use pending::Pending;
@@ -40,8 +39,8 @@ type Database = sled::Db;
 /// A database in a directory.
 pub struct SledStore {
     database: Database,
-    /// sled's own flush does not sync: this handle does.
-    file: File,
+    /// sled's own flush does not sync: this handle does. After `database`, for the order they are dropped in.
+    file: DataFile,
     pending: Pending,
     group: AtomicU64,
 }
@@ -73,7 +72,7 @@ impl SledStore {
         self.database
             .flush()
             .map_err(|error| failed("flush", &error))?;
-        system::sync_data(&self.file).map_err(|error| failed("sync", &error))
+        self.file.sync().map_err(|error| failed("sync", &error))
     }
 
     /// Writes what the overlay decided as one batch and returns when it is on disk.
@@ -202,7 +201,7 @@ impl Store for SledStore {
 }
 
 impl SledStore {
-    fn from_parts(database: Database, file: File) -> Result<Self, StoreError> {
+    fn from_parts(database: Database, file: DataFile) -> Result<Self, StoreError> {
         let store = Self {
             database,
             file,

@@ -31,9 +31,15 @@ enum Message {
         permit: OwnedSemaphorePermit,
     },
     Close {
-        answer: oneshot::Sender<Result<(), StoreError>>,
+        answer: Closing,
     },
 }
+
+/// A command, where its answer goes, and its place in the queue.
+type Waiting = (Command, Answer, OwnedSemaphorePermit);
+
+/// Where it is told that all is closed.
+type Closing = oneshot::Sender<Result<(), StoreError>>;
 
 /// Sends to the store's thread.
 #[derive(Debug, Clone)]
@@ -57,10 +63,7 @@ impl WriterSender {
     }
 
     /// Asks the thread to close everything. Closing twice, or with more closers than the queue has spare places, answers [`StoreError::Closed`].
-    pub(crate) fn close(
-        &self,
-        answer: oneshot::Sender<Result<(), StoreError>>,
-    ) -> Result<(), StoreError> {
+    pub(crate) fn close(&self, answer: Closing) -> Result<(), StoreError> {
         self.0
             .try_send(Message::Close { answer })
             .map_err(|_| StoreError::Closed)
@@ -130,13 +133,7 @@ impl Writer {
         }
     }
 
-    fn gather(
-        &self,
-        first: Message,
-    ) -> (
-        Vec<(Command, Answer, OwnedSemaphorePermit)>,
-        Option<oneshot::Sender<Result<(), StoreError>>>,
-    ) {
+    fn gather(&self, first: Message) -> (Vec<Waiting>, Option<Closing>) {
         let mut group = Vec::new();
         let mut next = Some(first);
         while let Some(message) = next {
@@ -157,7 +154,7 @@ impl Writer {
         (group, None)
     }
 
-    fn commit(&self, group: Vec<(Command, Answer, OwnedSemaphorePermit)>) {
+    fn commit(&self, group: Vec<Waiting>) {
         // Asked once a group (SUP-38).
         let space = self.health.check_space();
         let mut commands = Vec::with_capacity(group.len());
@@ -216,12 +213,20 @@ impl Writer {
         counters.groups.fetch_add(1, Ordering::Relaxed);
         Counters::add(&counters.commands, commands.len());
         // Before the answers: whoever hears of an end may launch again, and that launch's record then lies behind the end in the log.
-        let ended = commands
-            .iter()
-            .zip(&committed.replies)
-            .filter_map(|(command, reply)| ended(command, reply))
-            .collect();
-        self.log.synced(committed.group, ended)?;
+        let mut ended = Vec::new();
+        let mut kept = true;
+        for (command, reply) in commands.iter().zip(&committed.replies) {
+            if let Some(launch) = ended_by(command, reply) {
+                ended.push(launch);
+                // Said before, or too old to be kept among the last stops: then only the log knows.
+                kept &= *reply == Ok(Reply::Changed);
+            }
+        }
+        if kept {
+            self.log.synced(committed.group, ended)
+        } else {
+            self.log.synced_durably(committed.group, ended)
+        }?;
         Ok(committed.replies)
     }
 }
@@ -234,7 +239,7 @@ fn reason(error: &StoreError) -> String {
 }
 
 /// The launch that this command closed. An unconfirmed one stays open: it may still be running (SUP-12).
-fn ended(command: &Command, reply: &Result<Reply, StoreError>) -> Option<LaunchRecordKey> {
+fn ended_by(command: &Command, reply: &Result<Reply, StoreError>) -> Option<LaunchRecordKey> {
     match command {
         Command::RecordEnd { launch, result, .. }
             if reply.is_ok() && result.ending.outcome != Outcome::TerminationUnconfirmed =>

@@ -25,11 +25,21 @@ impl Hub {
             cell.waiting.fetch_sub(1, Ordering::SeqCst);
             return Err(EntryError::CapacityExhausted { name: cell.name.clone(), limit: WAITING_PER_ENTRY });
         }
+        Ok(self.enlist_ask(cell, verb))
+    }
+
+    /// The node's own ask at its shutdown, which no limit may refuse.
+    pub(crate) fn ask_to_shut_down(&self, cell: &Arc<EntryCell>) -> oneshot::Receiver<Answer> {
+        cell.waiting.fetch_add(1, Ordering::SeqCst);
+        self.enlist_ask(cell, Event::Shutdown)
+    }
+
+    fn enlist_ask(&self, cell: &Arc<EntryCell>, verb: fn(Ask) -> Event) -> oneshot::Receiver<Answer> {
         let (reply, answer) = oneshot::channel();
         let ask = self.next_ask();
         lock(&self.asks).insert(ask, (cell.clone(), reply));
         cell.post(verb(ask));
-        Ok(answer)
+        answer
     }
 
     /// Hands an answer over, once what it says is on disk.

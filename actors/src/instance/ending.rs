@@ -38,15 +38,14 @@ pub(super) fn unconfirmed(cell: &Arc<LaunchCell>, mut ending: Ending) {
 
 /// The family is gone.
 pub(super) fn confirmed(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, ending: Ending) {
+    fail::fail_point!("end.confirmed");
     let result = result(cell, ending);
     termination_log::confirmed(&result);
     if let Some(process) = cell.process.get() {
         process.control.gone();
     }
     let trouble = lock(&cell.machine).trouble().map(ToOwned::to_owned);
-    if let Some(trouble) = trouble {
-        hub.note_trouble(&cell.spec.tag.entry, &trouble);
-    }
+    hub.note_trouble(&cell.spec.tag.entry, trouble);
     let at = hub.clock.wall();
     *lock(&cell.entry.last_stop_at) = Some(at);
     let under_way = cell.entry.fence.begin();
@@ -56,6 +55,7 @@ pub(super) fn confirmed(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, ending: Ending) 
         if let Err(error) = store.store.record_end(key, row, at).await {
             tracing::error!(error = %error, "The end of a launch could not be stored");
         }
+        fail::fail_point!("end.recorded");
         drop(under_way);
     });
     let_go(hub, cell);

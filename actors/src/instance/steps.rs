@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use treewarden_model::entry;
-use treewarden_model::launch::{Effect, Event};
+use treewarden_model::launch::{Effect, Event, Phase};
 use treewarden_model::outcome::Cause;
 use treewarden_model::termination;
 use treewarden_model::time::{Clock as _, Timestamp};
@@ -15,7 +15,7 @@ use treewarden_runtime::task;
 use treewarden_storage::LaunchRecord;
 
 use super::ending;
-use crate::cell::LaunchCell;
+use crate::cell::{LaunchCell, LaunchItem};
 use crate::hub::{Hub, HubCalls, ordinal_of};
 use crate::mailbox::lock;
 
@@ -32,6 +32,23 @@ pub(super) fn carry_out(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, effect: Effect) 
         }
         Effect::Ladder(rung) => climb(hub, cell, rung),
         Effect::NeverRan(reason) => ending::never_ran(hub, cell, reason),
+    }
+}
+
+/// An item that panics whenever it is tried: the launch can't go on as it should, and is ended as its phase allows.
+pub(super) fn give_up(cell: &Arc<LaunchCell>, item: &LaunchItem) {
+    let reason = "a fault of the node itself".to_owned();
+    let tag = &cell.spec.tag;
+    tracing::error!(entry = %tag.entry, launch = tag.launch.get(), item = ?item, "A step of a launch panicked again and again and is given up");
+    let phase = lock(&cell.machine).phase();
+    match phase {
+        Phase::Spawning => cell.post(Event::SpawnRefused(reason)),
+        Phase::Recording => cell.post(Event::RecordFailed(reason)),
+        Phase::Initializing { .. } => cell.post(Event::InitializeFailed(reason)),
+        Phase::Running => cell.post(Event::Broken { reason, cause: Cause::Crashed }),
+        Phase::Ending => cell.post(Event::Kill { cause: Cause::Crashed }),
+        // The process is gone, but the entry was not told.
+        Phase::Ended => cell.entry.post(entry::Event::NeverRan { reason, dice: crate::entry::dice() }),
     }
 }
 
@@ -81,6 +98,7 @@ fn wake_at(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, at: Timestamp) {
 }
 
 fn spawn(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
+    fail::fail_point!("launch.spawn");
     let around = Surroundings {
         events: Arc::new(Ears(Arc::downgrade(cell))),
         host: Arc::new(HubCalls(hub.clone())),
@@ -101,6 +119,7 @@ fn spawn(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
 
 /// The one durable step before a plugin's code may run (SUP-13, SUP-17).
 fn record(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
+    fail::fail_point!("launch.spawned");
     let Some(process) = cell.process.get() else { return };
     let tag = &cell.spec.tag;
     let record = LaunchRecord {
@@ -124,6 +143,7 @@ fn record(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
 }
 
 fn open_gate(cell: &Arc<LaunchCell>) {
+    fail::fail_point!("launch.recorded");
     let Some(process) = cell.process.get() else { return };
     let spec = &cell.spec;
     let mut params = InitializeParams::new(
@@ -162,6 +182,7 @@ fn missing(cell: &LaunchCell, offered: &InitializeResult) -> Option<String> {
 }
 
 fn ready(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
+    fail::fail_point!("launch.ready");
     let Some(process) = cell.process.get() else { return };
     process.connection.accept();
     hub.services.announce(&cell.spec.provides, &process.connection);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ractor::ActorRef;
 use tokio::sync::mpsc;
-use treewarden_model::entry::{Answer, Event as EntryEvent};
+use treewarden_model::entry::Answer;
 use treewarden_model::outcome::Outcome;
 use treewarden_model::shutdown::{Effect, Ending, Event, Shutdown, Step};
 use treewarden_model::termination::{ANSWER_AFTER_KILL, EXIT_WINDOW, INTERRUPT_WINDOW};
@@ -79,13 +79,7 @@ fn begin(step: Step, hub: &Arc<Hub>, root: &ActorRef<Look>, warden: &WardenHandl
 
 /// Stops everything, consumers first, and waits for every answer.
 async fn stop_entries(hub: &Arc<Hub>) -> Event {
-    let mut waiting = Vec::new();
-    for cell in hub.cells() {
-        match hub.ask(&cell, EntryEvent::Shutdown) {
-            Ok(answer) => waiting.push((cell.name.clone(), answer)),
-            Err(error) => tracing::error!(entry = %cell.name, error = %error, "An entry could not be told to stop"),
-        }
-    }
+    let waiting: Vec<_> = hub.cells().iter().map(|cell| (cell.name.clone(), hub.ask_to_shut_down(cell))).collect();
     let mut left = Vec::new();
     for (name, answer) in waiting {
         if let Ok(Answer::Stopped(Some(result))) = answer.await

@@ -35,7 +35,10 @@ impl<'a> From<&'a ActorView> for ActorBody<'a> {
             status: view.status,
             started_at: Moment(view.started_at),
             restarts: view.restarts,
-            mailbox: MailboxBody { queued: view.queued, handled: view.handled },
+            mailbox: MailboxBody {
+                queued: view.queued,
+                handled: view.handled,
+            },
             detail: &view.detail,
             children: view.children.iter().map(Self::from).collect(),
         }

@@ -28,9 +28,15 @@ pub(crate) struct LimitsBody {
 
 impl From<&Limits> for LimitsBody {
     fn from(limits: &Limits) -> Self {
-        let rlimit = |limit| LimitBody { limit, enforced_by: "rlimit" };
+        let rlimit = |limit| LimitBody {
+            limit,
+            enforced_by: "rlimit",
+        };
         // These need a cgroup, which this version does not make.
-        let not_enforced = |limit| LimitBody { limit, enforced_by: "not enforced" };
+        let not_enforced = |limit| LimitBody {
+            limit,
+            enforced_by: "not enforced",
+        };
         Self {
             memory: limits.memory.map(rlimit),
             processes: limits.processes.map(not_enforced),
@@ -108,7 +114,10 @@ impl From<EntryStatus> for EntryBody {
             lease: None,
             isolation: "none",
             limits: LimitsBody::from(&status.limits),
-            last_stop: status.last_stop.as_ref().map(|stop| LastStopBody { stop: StopBody::from(stop), ended_at: last_stop_at }),
+            last_stop: status.last_stop.as_ref().map(|stop| LastStopBody {
+                stop: StopBody::from(stop),
+                ended_at: last_stop_at,
+            }),
             last_error: status.last_error,
             next_retry_at: status.next_retry_at.map(Moment),
             last_lines: status.last_lines,

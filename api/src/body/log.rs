@@ -21,7 +21,13 @@ pub(crate) struct LogsBody {
 
 impl From<Vec<LogLine>> for LogsBody {
     fn from(lines: Vec<LogLine>) -> Self {
-        let line = |line: LogLine| LogLineBody { time: Moment(line.time), stream: line.stream, text: line.text };
-        Self { lines: lines.into_iter().map(line).collect() }
+        let line = |line: LogLine| LogLineBody {
+            time: Moment(line.time),
+            stream: line.stream,
+            text: line.text,
+        };
+        Self {
+            lines: lines.into_iter().map(line).collect(),
+        }
     }
 }

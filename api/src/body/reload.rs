@@ -16,7 +16,19 @@ pub(crate) struct ReloadBody {
 
 impl From<ReloadReport> for ReloadBody {
     fn from(report: ReloadReport) -> Self {
-        let ReloadReport { started, stopped, replaced, restarted, unchanged } = report;
-        Self { started, stopped, replaced, restarted, unchanged }
+        let ReloadReport {
+            started,
+            stopped,
+            replaced,
+            restarted,
+            unchanged,
+        } = report;
+        Self {
+            started,
+            stopped,
+            replaced,
+            restarted,
+            unchanged,
+        }
     }
 }

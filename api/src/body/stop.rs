@@ -14,7 +14,10 @@ pub(crate) struct InstanceBody {
 
 impl From<&Instance> for InstanceBody {
     fn from(instance: &Instance) -> Self {
-        Self { id: instance.id.clone(), generation: instance.generation.get() }
+        Self {
+            id: instance.id.clone(),
+            generation: instance.generation.get(),
+        }
     }
 }
 
@@ -28,8 +31,14 @@ pub(crate) struct ExitStatusBody {
 impl From<ExitStatus> for ExitStatusBody {
     fn from(status: ExitStatus) -> Self {
         match status {
-            ExitStatus::Code(code) => Self { code: Some(code), signal: None },
-            ExitStatus::Signal(signal) => Self { code: None, signal: Some(signal) },
+            ExitStatus::Code(code) => Self {
+                code: Some(code),
+                signal: None,
+            },
+            ExitStatus::Signal(signal) => Self {
+                code: None,
+                signal: Some(signal),
+            },
         }
     }
 }
@@ -101,7 +110,9 @@ impl From<&StopResult> for StopBody {
             launch: Some(stop.launch.get()),
             outcome: Some(ending.outcome.as_str()),
             cause: Some(ending.cause.as_str()),
-            evidence: ending.evidence.map(treewarden_model::outcome::Evidence::as_str),
+            evidence: ending
+                .evidence
+                .map(treewarden_model::outcome::Evidence::as_str),
             exit_status: ending.exit_status.map(ExitStatusBody::from),
             duration_ms: Some(u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX)),
             cleanup_error,

@@ -15,7 +15,9 @@ impl Place {
     /// Takes a place; `None`: all are taken.
     pub(super) fn take(taken: &Arc<AtomicUsize>) -> Option<Self> {
         let one_more = |now: usize| (now < CONNECTIONS).then_some(now + 1);
-        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
+        taken
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .ok()?;
         Some(Self(Arc::clone(taken)))
     }
 }

@@ -16,13 +16,14 @@ use tokio::time::sleep;
 use treewarden_actors::EdgePhase;
 
 use super::admission::{Place, refuse};
-use crate::limits::{ACCEPT_PAUSE, HEAD_BYTES, HEAD_TIME};
+use super::patience::Patience;
+use crate::limits::{ACCEPT_PAUSE, HEAD_BYTES, HEAD_TIME, WRITE_TIME};
 
 /// Serves until `phase` says closed and what was in flight is answered. Dropping the future closes every connection.
 ///
 /// # Errors
 /// The listener can't be used.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
     places: Arc<AtomicUsize>,
@@ -54,14 +55,22 @@ pub(super) async fn serve(
     Ok(())
 }
 
-async fn connection(stream: TcpStream, router: Router, mut phase: watch::Receiver<EdgePhase>, _place: Place) {
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    mut phase: watch::Receiver<EdgePhase>,
+    _place: Place,
+) {
     // Answers are small and awaited: waiting to fill a packet only delays them.
     stream.set_nodelay(true).ok();
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(
+            TokioIo::new(Patience::new(stream, WRITE_TIME)),
+            TowerToHyperService::new(router),
+        );
     tokio::pin!(served);
     let outcome = tokio::select! {
         outcome = served.as_mut() => outcome,
@@ -77,7 +86,10 @@ async fn connection(stream: TcpStream, router: Router, mut phase: watch::Receive
 
 /// Waits until the edge is to close; a sender that is gone means the same.
 async fn closed(phase: &mut watch::Receiver<EdgePhase>) {
-    phase.wait_for(|phase| *phase == EdgePhase::Closed).await.ok();
+    phase
+        .wait_for(|phase| *phase == EdgePhase::Closed)
+        .await
+        .ok();
 }
 
 fn note(ended: Result<(), tokio::task::JoinError>) {

@@ -29,20 +29,40 @@ struct CallBody<'a> {
 }
 
 /// Calls a service of an entry, and answers its result.
-pub(super) async fn call<N: Node>(node: &N, name: &str, headers: &HeaderMap, bytes: &[u8]) -> Result<Response, Problem> {
+pub(super) async fn call<N: Node>(
+    node: &N,
+    name: &str,
+    headers: &HeaderMap,
+    bytes: &[u8],
+) -> Result<Response, Problem> {
     let body: CallBody<'_> = request::parse(headers, bytes)?;
     let timeout = body.timeout.as_deref().map(timeout).transpose()?;
     let params = body.params.map(on_one_line).transpose()?;
-    let result = node.call(name, &body.service, &body.method, params.as_deref(), timeout).await?;
+    let result = node
+        .call(
+            name,
+            &body.service,
+            &body.method,
+            params.as_deref(),
+            timeout,
+        )
+        .await?;
     Ok(answer::result(&result))
 }
 
 fn timeout(text: &str) -> Result<Duration, Problem> {
-    let refused = |why: String| Problem::invalid("timeout", format!("The field \"timeout\" is not valid: {why}."));
+    let refused = |why: String| {
+        Problem::invalid(
+            "timeout",
+            format!("The field \"timeout\" is not valid: {why}."),
+        )
+    };
     let timeout = quantity::positive_duration(text).map_err(|error| refused(error.to_string()))?;
     if timeout > CALL_TIMEOUT_MAX {
         let most = CALL_TIMEOUT_MAX.as_secs();
-        return Err(refused(format!("\"{text}\" is longer than {most} seconds, the most that is accepted")));
+        return Err(refused(format!(
+            "\"{text}\" is longer than {most} seconds, the most that is accepted"
+        )));
     }
     Ok(timeout)
 }

@@ -17,7 +17,10 @@ pub(super) fn live() -> Result<Response, Problem> {
 /// The node takes work, or says why not.
 pub(super) fn ready<N: Node>(shared: &Shared<N>) -> Result<Response, Problem> {
     if !shared.open() {
-        return Err(Problem::new(Code::ShuttingDown, "The node is shutting down and takes no new work."));
+        return Err(Problem::new(
+            Code::ShuttingDown,
+            "The node is shutting down and takes no new work.",
+        ));
     }
     match shared.node.readiness() {
         Readiness::Ready => answer::json(&json!({ "status": "ready" })),

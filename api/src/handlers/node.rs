@@ -49,14 +49,40 @@ fn limits_with_use<N>(shared: &Shared<N>) -> Vec<NodeLimitBody> {
         limit: wide(limit),
         used: used.map(wide),
     };
-    let millis = |time: std::time::Duration| usize::try_from(time.as_millis()).unwrap_or(usize::MAX);
+    let millis =
+        |time: std::time::Duration| usize::try_from(time.as_millis()).unwrap_or(usize::MAX);
     vec![
-        limit("http_connections", "connections", limits::CONNECTIONS, Some(shared.connections.load(Ordering::Relaxed))),
+        limit(
+            "http_connections",
+            "connections",
+            limits::CONNECTIONS,
+            Some(shared.connections.load(Ordering::Relaxed)),
+        ),
         limit("http_request_body", "bytes", limits::BODY_BYTES, None),
-        limit("waiting_requests_per_entry", "requests", actor_limits::WAITING_PER_ENTRY, None),
-        limit("call_timeout", "milliseconds", millis(actor_limits::CALL_TIMEOUT_MAX), None),
-        limit("log_lines_per_entry", "lines", actor_limits::LOG_LINES_KEPT, None),
-        limit("log_bytes_per_entry", "bytes", actor_limits::LOG_BYTES_KEPT, None),
+        limit(
+            "waiting_requests_per_entry",
+            "requests",
+            actor_limits::WAITING_PER_ENTRY,
+            None,
+        ),
+        limit(
+            "call_timeout",
+            "milliseconds",
+            millis(actor_limits::CALL_TIMEOUT_MAX),
+            None,
+        ),
+        limit(
+            "log_lines_per_entry",
+            "lines",
+            actor_limits::LOG_LINES_KEPT,
+            None,
+        ),
+        limit(
+            "log_bytes_per_entry",
+            "bytes",
+            actor_limits::LOG_BYTES_KEPT,
+            None,
+        ),
     ]
 }
 

@@ -14,7 +14,9 @@ use crate::problem::Problem;
 pub(super) async fn start<N: Node>(node: &N, name: &str) -> Result<Response, Problem> {
     match node.start(name).await {
         Ok(Started::Running(status)) => answer::json(&EntryBody::from(*status)),
-        Ok(Started::Pending(status)) => answer::json_with(StatusCode::ACCEPTED, &EntryBody::from(*status)),
+        Ok(Started::Pending(status)) => {
+            answer::json_with(StatusCode::ACCEPTED, &EntryBody::from(*status))
+        }
         Err(error) => Err(refused(node, name, error)),
     }
 }
@@ -46,7 +48,9 @@ pub(super) async fn reset<N: Node>(node: &N, name: &str) -> Result<Response, Pro
 
 /// SUP-12: the refusal names the process to look at, where it is known.
 fn refused<N: Node>(node: &N, name: &str, error: EntryError) -> Problem {
-    let EntryError::Unconfirmed(_) = error else { return error.into() };
+    let EntryError::Unconfirmed(_) = error else {
+        return error.into();
+    };
     let pid = node.show(name).ok().and_then(|status| status.process?.pid);
     Problem::from(error).with("pid", pid)
 }

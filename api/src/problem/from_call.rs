@@ -10,13 +10,22 @@ impl From<CallError> for Problem {
     fn from(error: CallError) -> Self {
         let sentence = sentence(&error.to_string());
         match error {
-            CallError::NotFound(name) => Self::new(Code::EntryNotFound, sentence).with("entry", name),
+            CallError::NotFound(name) => {
+                Self::new(Code::EntryNotFound, sentence).with("entry", name)
+            }
             CallError::Invalid(_) => Self::new(Code::InvalidRequest, sentence),
-            CallError::Unavailable { entry, service, .. } => Self::new(Code::ServiceUnavailable, sentence)
-                .with("entry", entry.as_str())
-                .with("service", service),
+            CallError::Unavailable { entry, service, .. } => {
+                Self::new(Code::ServiceUnavailable, sentence)
+                    .with("entry", entry.as_str())
+                    .with("service", service)
+            }
             // The plugin's code is a member of `error`: `code` itself is the problem's.
-            CallError::Plugin { code, message, kind, data } => Self::new(Code::PluginError, sentence).with(
+            CallError::Plugin {
+                code,
+                message,
+                kind,
+                data,
+            } => Self::new(Code::PluginError, sentence).with(
                 "error",
                 json!({ "code": code, "message": message, "kind": kind, "data": data }),
             ),
@@ -27,7 +36,9 @@ impl From<CallError> for Problem {
             CallError::DeadlineExceeded(millis) => {
                 Self::new(Code::DeadlineExceeded, sentence).with("timeout_ms", millis)
             }
-            CallError::CapacityExhausted { limit } => Self::new(Code::CapacityExhausted, sentence).with("limit", limit),
+            CallError::CapacityExhausted { limit } => {
+                Self::new(Code::CapacityExhausted, sentence).with("limit", limit)
+            }
             CallError::StaleGeneration => Self::new(Code::StaleGeneration, sentence),
             CallError::ShuttingDown => Self::new(Code::ShuttingDown, SHUTTING_DOWN),
         }

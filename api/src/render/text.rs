@@ -10,14 +10,25 @@ const HEAD: [&str; 6] = ["ACTOR", "KIND", "STATUS", "RESTARTS", "QUEUED", "HANDL
 pub(crate) fn text(root: &ActorView) -> String {
     let mut rows = vec![(HEAD.map(str::to_owned), "DETAIL".to_owned())];
     add(root, "", "", &mut rows);
-    let width = |column: usize| rows.iter().filter_map(|(cells, _)| cells.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..HEAD.len()).map(|column| width(column).unwrap_or_default()).collect();
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|(cells, _)| cells.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+    };
+    let widths: Vec<usize> = (0..HEAD.len())
+        .map(|column| width(column).unwrap_or_default())
+        .collect();
     let mut text = String::new();
     for (cells, detail) in &rows {
         let mut line = String::new();
         for ((column, cell), width) in cells.iter().enumerate().zip(&widths) {
             // Words to the left, numbers to the right.
-            let cell = if column < 3 { format!("{cell:<width$}  ") } else { format!("{cell:>width$}  ") };
+            let cell = if column < 3 {
+                format!("{cell:<width$}  ")
+            } else {
+                format!("{cell:>width$}  ")
+            };
             line.push_str(&cell);
         }
         line.push_str(detail);
@@ -29,7 +40,11 @@ pub(crate) fn text(root: &ActorView) -> String {
 
 /// `lead` stands before the actor's own name, `below` before its children's.
 fn add(actor: &ActorView, lead: &str, below: &str, rows: &mut Vec<([String; 6], String)>) {
-    let name: String = actor.name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();
+    let name: String = actor
+        .name
+        .chars()
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect();
     let cells = [
         format!("{lead}{name}"),
         actor.kind.to_owned(),
@@ -41,7 +56,16 @@ fn add(actor: &ActorView, lead: &str, below: &str, rows: &mut Vec<([String; 6], 
     rows.push((cells, pairs(&actor.detail).join(" ")));
     let last = actor.children.len().saturating_sub(1);
     for (at, child) in actor.children.iter().enumerate() {
-        let (branch, under) = if at == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        add(child, &format!("{below}{branch}"), &format!("{below}{under}"), rows);
+        let (branch, under) = if at == last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        };
+        add(
+            child,
+            &format!("{below}{branch}"),
+            &format!("{below}{under}"),
+            rows,
+        );
     }
 }

@@ -14,12 +14,21 @@ use crate::problem::{Code, Problem};
 /// # Errors
 /// Longer than [`BODY_BYTES`], not there within [`BODY_TIME`], or cut off.
 pub(crate) async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
-    let late = |_| Problem::new(Code::RequestTimeout, "The request's body did not arrive in time.");
-    timeout(BODY_TIME, read_all(headers, body)).await.map_err(late)?
+    let late = |_| {
+        Problem::new(
+            Code::RequestTimeout,
+            "The request's body did not arrive in time.",
+        )
+    };
+    timeout(BODY_TIME, read_all(headers, body))
+        .await
+        .map_err(late)?
 }
 
 async fn read_all(headers: &HeaderMap, mut body: Body) -> Result<Bytes, Problem> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > BODY_BYTES) {
         // Who waits for `100 Continue` has sent nothing, and reading would ask for it.
         if !headers.contains_key(EXPECT) {
@@ -52,7 +61,12 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     loop {
         match body.frame().await {
             None => return Ok(None),
-            Some(Err(_)) => return Err(Problem::new(Code::InvalidRequest, "The request's body was cut off.")),
+            Some(Err(_)) => {
+                return Err(Problem::new(
+                    Code::InvalidRequest,
+                    "The request's body was cut off.",
+                ));
+            }
             // Trailers are of no use here.
             Some(Ok(frame)) => {
                 if let Ok(data) = frame.into_data() {
@@ -67,7 +81,9 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
 async fn discard(body: &mut Body) {
     let mut left = DISCARDED_BYTES;
     while let Ok(Some(data)) = next(body).await {
-        let Some(rest) = left.checked_sub(data.len()) else { return };
+        let Some(rest) = left.checked_sub(data.len()) else {
+            return;
+        };
         left = rest;
     }
 }
@@ -81,8 +97,15 @@ fn too_large() -> Problem {
 
 /// Whether the body is said to be JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    let Some(Ok(kind)) = headers.get(CONTENT_TYPE).map(HeaderValue::to_str) else { return false };
+    let Some(Ok(kind)) = headers.get(CONTENT_TYPE).map(HeaderValue::to_str) else {
+        return false;
+    };
     let essence = kind.split(';').next().unwrap_or_default().trim();
-    let suffixed = || essence.get(.."application/".len()).is_some_and(|start| start.eq_ignore_ascii_case("application/")) && essence.ends_with("+json");
+    let suffixed = || {
+        essence
+            .get(.."application/".len())
+            .is_some_and(|start| start.eq_ignore_ascii_case("application/"))
+            && essence.ends_with("+json")
+    };
     essence.eq_ignore_ascii_case("application/json") || suffixed()
 }

@@ -17,15 +17,25 @@ pub(crate) struct Nothing {}
 ///
 /// # Errors
 /// As [`parse`].
-pub(crate) fn parse_optional<'a, T: Deserialize<'a>>(headers: &HeaderMap, bytes: &'a [u8]) -> Result<Option<T>, Problem> {
-    if bytes.is_empty() { Ok(None) } else { parse(headers, bytes).map(Some) }
+pub(crate) fn parse_optional<'a, T: Deserialize<'a>>(
+    headers: &HeaderMap,
+    bytes: &'a [u8],
+) -> Result<Option<T>, Problem> {
+    if bytes.is_empty() {
+        Ok(None)
+    } else {
+        parse(headers, bytes).map(Some)
+    }
 }
 
 /// Reads a body.
 ///
 /// # Errors
 /// `unsupported_media_type`, `invalid_json`, or `invalid_request`, which names the field.
-pub(crate) fn parse<'a, T: Deserialize<'a>>(headers: &HeaderMap, bytes: &'a [u8]) -> Result<T, Problem> {
+pub(crate) fn parse<'a, T: Deserialize<'a>>(
+    headers: &HeaderMap,
+    bytes: &'a [u8],
+) -> Result<T, Problem> {
     if !is_json(headers) {
         return Err(Problem::new(
             Code::UnsupportedMediaType,
@@ -37,10 +47,14 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(headers: &HeaderMap, bytes: &'a [u8]
 
 fn explain<'a, T: Deserialize<'a>>(bytes: &'a [u8], error: &serde_json::Error) -> Problem {
     let whole = serde_json::from_slice::<IgnoredAny>(bytes).err();
-    let broken = whole.as_ref().or_else(|| matches!(error.classify(), Category::Syntax | Category::Eof).then_some(error));
+    let broken = whole
+        .as_ref()
+        .or_else(|| matches!(error.classify(), Category::Syntax | Category::Eof).then_some(error));
     if let Some(broken) = broken {
         let detail = format!("The body is not JSON: {broken}.");
-        return Problem::new(Code::InvalidJson, detail).with("line", broken.line()).with("column", broken.column());
+        return Problem::new(Code::InvalidJson, detail)
+            .with("line", broken.line())
+            .with("column", broken.column());
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let (path, what) = match serde_path_to_error::deserialize::<_, T>(&mut reader) {
@@ -53,7 +67,10 @@ fn explain<'a, T: Deserialize<'a>>(bytes: &'a [u8], error: &serde_json::Error) -
     };
     let what = what.split(" at line ").next().unwrap_or_default();
     if field.is_empty() {
-        Problem::new(Code::InvalidRequest, format!("The body is not valid: {what}."))
+        Problem::new(
+            Code::InvalidRequest,
+            format!("The body is not valid: {what}."),
+        )
     } else {
         let detail = format!("The field \"{field}\" is not valid: {what}.");
         Problem::invalid(&field, detail)
@@ -62,5 +79,7 @@ fn explain<'a, T: Deserialize<'a>>(bytes: &'a [u8], error: &serde_json::Error) -
 
 /// The field of "missing field `x`", which has no path of its own.
 fn named_in(what: &str) -> Option<&str> {
-    ["missing field `", "unknown field `", "duplicate field `"].iter().find_map(|start| what.strip_prefix(start)?.split('`').next())
+    ["missing field `", "unknown field `", "duplicate field `"]
+        .iter()
+        .find_map(|start| what.strip_prefix(start)?.split('`').next())
 }

@@ -24,10 +24,15 @@ impl Query {
     /// # Errors
     /// It is there twice.
     pub(crate) fn take(&mut self, name: &'static str) -> Result<Option<String>, Problem> {
-        let Some(at) = self.0.iter().position(|(key, _)| key == name) else { return Ok(None) };
+        let Some(at) = self.0.iter().position(|(key, _)| key == name) else {
+            return Ok(None);
+        };
         let (_, value) = self.0.swap_remove(at);
         if self.0.iter().any(|(key, _)| key == name) {
-            return Err(Problem::invalid(name, format!("The parameter \"{name}\" is there twice.")));
+            return Err(Problem::invalid(
+                name,
+                format!("The parameter \"{name}\" is there twice."),
+            ));
         }
         Ok(Some(value))
     }
@@ -36,12 +41,21 @@ impl Query {
     ///
     /// # Errors
     /// Anything else.
-    pub(crate) fn number(&mut self, name: &'static str, least: usize, most: usize, default: usize) -> Result<usize, Problem> {
-        let Some(text) = self.take(name)? else { return Ok(default) };
+    pub(crate) fn number(
+        &mut self,
+        name: &'static str,
+        least: usize,
+        most: usize,
+        default: usize,
+    ) -> Result<usize, Problem> {
+        let Some(text) = self.take(name)? else {
+            return Ok(default);
+        };
         match text.parse::<usize>() {
             Ok(number) if (least..=most).contains(&number) => Ok(number),
             _ => {
-                let detail = format!("The parameter \"{name}\" must be a number from {least} to {most}.");
+                let detail =
+                    format!("The parameter \"{name}\" must be a number from {least} to {most}.");
                 Err(Problem::invalid(name, detail).with("limit", most))
             }
         }
@@ -56,7 +70,10 @@ impl Query {
             None => Ok(()),
             Some((name, _)) => {
                 let shown: String = name.chars().take(64).collect();
-                Err(Problem::invalid(&shown, format!("There is no parameter \"{shown}\" here.")))
+                Err(Problem::invalid(
+                    &shown,
+                    format!("There is no parameter \"{shown}\" here."),
+                ))
             }
         }
     }

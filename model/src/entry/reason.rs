@@ -19,14 +19,14 @@ fn list<T: std::fmt::Display>(items: &[T]) -> String {
 }
 
 impl Entry {
-    /// The last trouble a launch met, for `last_error`.
+    /// What the last launch that ended met, for `last_error`; it stays while the next one runs.
     pub fn last_trouble(&self) -> Option<&str> {
         self.last_trouble.as_deref()
     }
 
-    /// Notes what a launch met; shown until the next one serves.
-    pub fn note_trouble(&mut self, trouble: &str) {
-        self.last_trouble = Some(trouble.to_owned());
+    /// Notes what the launch that is about to end met; `None`: nothing.
+    pub fn note_trouble(&mut self, trouble: Option<String>) {
+        self.last_trouble = trouble;
     }
 
     /// A sentence that says why it is in its state.

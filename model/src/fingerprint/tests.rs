@@ -78,6 +78,14 @@ fn neighbours_in_the_form_are_told_apart() {
     let all = [
         of(|_| {}),
         of(|d| d.command = vec!["/opt/ledger--verbose".to_owned()]),
+        of(|d| d.command = vec!["/opt/ledger-".to_owned(), "-verbose".to_owned()]),
+        of(|d| drop(d.env.remove("COLOR"))),
+        of(|d| {
+            let color = d.env.remove("COLOR").expect("set");
+            d.env.insert("COLOUR".to_owned(), color);
+        }),
+        of(|d| d.config = json!({ "a": 1 })),
+        of(|d| d.config = json!({ "b": 1 })),
         of(|d| {
             d.command = vec![
                 "/opt/ledger".to_owned(),

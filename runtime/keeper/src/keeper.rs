@@ -53,8 +53,13 @@ const USAGE: u8 = 2;
 /// Success: the node went and `keeper.last` is written. Failure: another keeper holds the lock (the node was told by
 /// [`Event::CannotStart`]), or a system call failed that cannot fail.
 pub fn run_keeper(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let Some(options) = Options::from_arguments(arguments) else { return ExitCode::from(USAGE) };
-    let Ok(socket) = descriptors::close_inherited().and_then(|()| take_socket()) else { return ExitCode::from(USAGE) };
+    let Some(options) = Options::from_arguments(arguments) else {
+        return ExitCode::from(USAGE);
+    };
+    let Ok(socket) = descriptors::close_inherited().and_then(|()| take_socket()) else {
+        return ExitCode::from(USAGE);
+    };
+    let options = options.with_default_open_files(raise_open_files());
     match Surroundings::prepare(&options) {
         Ok(surroundings) => match EventLoop::new(socket, surroundings, options).run() {
             Ok(()) => ExitCode::SUCCESS,
@@ -94,19 +99,36 @@ impl Surroundings {
     fn prepare(options: &Options) -> Result<Self, String> {
         let failed = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
         // First: a terminal's or the service manager's SIGTERM must not end it before its families.
-        let child_signals = signals::block_all_and_watch_children().map_err(failed("could not block signals"))?;
-        let own = process::identity(ProcessId::current()).map_err(failed("could not read /proc"))?;
+        let child_signals =
+            signals::block_all_and_watch_children().map_err(failed("could not block signals"))?;
+        let own =
+            process::identity(ProcessId::current()).map_err(failed("could not read /proc"))?;
         let lock = take_lock(&options.data_dir, own).map_err(|error| error.to_string())?;
         become_subreaper().map_err(failed("could not become a subreaper"))?;
-        let children = OwnChildren::open().map_err(failed("the kernel does not list children in /proc"))?;
+        let children =
+            OwnChildren::open().map_err(failed("the kernel does not list children in /proc"))?;
         let boot_id = crate::system::boot_id().map_err(failed("could not read the boot id"))?;
-        raise_open_files();
-        Ok(Self { own, boot_id, children, child_signals, lock })
+        Ok(Self {
+            own,
+            boot_id,
+            children,
+            child_signals,
+            lock,
+        })
     }
 }
 
-/// A keeper without descriptors could neither look at nor start processes; failing leaves the limit as it was.
-fn raise_open_files() {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).ok();
+/// A keeper without descriptors could neither look at nor start processes; failing leaves the limit as it was. Returns
+/// the former soft limit.
+fn raise_open_files() -> Option<u64> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    )
+    .ok();
+    current
 }

@@ -1,6 +1,6 @@
 //! The keeper: the process that owns plugin processes, and the node's end of it.
 //!
-//! A node (or runner) starts one keeper with [`start`] and talks to it over a [`Link`]. The keeper starts plugins
+//! A node (or runner) starts one keeper with [`start()`] and talks to it over a [`Link`]. The keeper starts plugins
 //! through an exec shim, is their child subreaper, reaps them, keeps their exit statuses, and ends them when the node is
 //! gone (SUP-22, SUP-35). It decides nothing: the node says when a family is interrupted or killed.
 //!

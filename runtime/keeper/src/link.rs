@@ -30,9 +30,16 @@ impl Link {
     /// `WouldBlock`: the socket is full, nothing was sent. `InvalidInput`: too large, or the wrong number of
     /// descriptors; nothing was sent. `BrokenPipe`, `ConnectionReset`: the keeper is gone.
     pub fn try_send(&self, request: &Request, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-        let expected = if matches!(request, Request::Spawn(_)) { SPAWN_DESCRIPTORS } else { 0 };
+        let expected = if matches!(request, Request::Spawn(_)) {
+            SPAWN_DESCRIPTORS
+        } else {
+            0
+        };
         if descriptors.len() != expected {
-            return Err(invalid(format!("{} descriptors where {expected} belong", descriptors.len())));
+            return Err(invalid(format!(
+                "{} descriptors where {expected} belong",
+                descriptors.len()
+            )));
         }
         let bytes = serde_json::to_vec(request)?;
         if bytes.len() > MAX_REQUEST_BYTES {
@@ -54,11 +61,18 @@ impl Link {
         let mut buffer = [0; MAX_EVENT_BYTES];
         match packet::receive(self.socket.as_fd(), &mut buffer)? {
             Received::End => Ok(None),
-            Received::Packet { length, mut descriptors, truncated } => {
+            Received::Packet {
+                length,
+                mut descriptors,
+                truncated,
+            } => {
                 // Cut-off descriptors (the node's table is full) still leave a readable event; cut-off bytes do not.
                 let bytes = buffer.get(..length).unwrap_or_default();
                 let event = serde_json::from_slice(bytes).map_err(|error| {
-                    io::Error::new(io::ErrorKind::InvalidData, format!("unreadable event (cut off: {truncated}): {error}"))
+                    io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        format!("unreadable event (cut off: {truncated}): {error}"),
+                    )
                 })?;
                 Ok(Some((event, descriptors.pop())))
             }

@@ -98,7 +98,10 @@ impl Mark {
     pub fn decode(value: u64) -> Option<Self> {
         let bits = value.checked_sub(BASE).filter(|bits| *bits < BASE)?;
         let node = u32::try_from(bits >> ORDINAL_BITS).ok()?;
-        Some(Self { node: NodeTag::new(node), ordinal: Ordinal::new(bits) })
+        Some(Self {
+            node: NodeTag::new(node),
+            ordinal: Ordinal::new(bits),
+        })
     }
 }
 
@@ -128,8 +131,16 @@ mod tests {
     /// SUP-32: a mark survives the round trip over its whole range, and no ordinary limit is taken for one.
     #[test]
     fn mark_round_trips_and_other_limits_are_no_marks() {
-        for (node, ordinal) in [(0, 0), (1, 2), ((1 << 20) - 1, (1 << 30) - 1), (0xabcde, 77)] {
-            let mark = Mark { node: NodeTag::new(node), ordinal: Ordinal::new(ordinal) };
+        for (node, ordinal) in [
+            (0, 0),
+            (1, 2),
+            ((1 << 20) - 1, (1 << 30) - 1),
+            (0xabcde, 77),
+        ] {
+            let mark = Mark {
+                node: NodeTag::new(node),
+                ordinal: Ordinal::new(ordinal),
+            };
             assert_eq!(Mark::decode(mark.encode()), Some(mark));
         }
         for value in [0, 1, 200_000, BASE - 1, 2 * BASE, u64::MAX] {

@@ -11,8 +11,8 @@ use rustix::process::{Signal, kill_process};
 
 use crate::identity::ProcessId;
 use crate::outcome::ExitStatus;
-use crate::system::wait::{Look, peek, reap};
 use crate::system::children;
+use crate::system::wait::{Look, peek, reap};
 
 pub use crate::system::become_subreaper;
 
@@ -53,7 +53,12 @@ pub fn pass() -> io::Result<Pass> {
                 reap(pid)?;
                 reaped.push((pid, status));
             }
-            Look::NoChild => return Ok(Pass { reaped, state: OrphanState::Done }),
+            Look::NoChild => {
+                return Ok(Pass {
+                    reaped,
+                    state: OrphanState::Done,
+                });
+            }
             Look::AllRunning => break,
         }
     }
@@ -62,5 +67,10 @@ pub fn pass() -> io::Result<Pass> {
     for pid in &pids {
         kill_process(pid.raw(), Signal::KILL).ok();
     }
-    Ok(Pass { reaped, state: OrphanState::Remaining { pids: pids.into_iter().collect() } })
+    Ok(Pass {
+        reaped,
+        state: OrphanState::Remaining {
+            pids: pids.into_iter().collect(),
+        },
+    })
 }

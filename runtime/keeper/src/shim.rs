@@ -30,14 +30,24 @@ const NOT_FOUND: u8 = 127;
 /// not found, 126 when it, or the plugin's surroundings, could not be set up. The last two say why on stderr, which is the plugin's.
 pub fn run_shim(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let Some(arguments) = Arguments::parse(arguments) else {
-        return fail("treewarden: the exec shim was called by hand or by another version\n", NOT_EXECUTABLE);
+        return fail(
+            "treewarden: the exec shim was called by hand or by another version\n",
+            NOT_EXECUTABLE,
+        );
     };
     match become_plugin(&arguments) {
         Ok(Closed) => ExitCode::SUCCESS,
         Err(Failure { step, error }) => {
             let program = arguments.program.display();
-            let code = if step == Step::Exec && error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
-            fail(&format!("treewarden: could not start {program}: {step}{error}\n"), code)
+            let code = if step == Step::Exec && error.kind() == io::ErrorKind::NotFound {
+                NOT_FOUND
+            } else {
+                NOT_EXECUTABLE
+            };
+            fail(
+                &format!("treewarden: could not start {program}: {step}{error}\n"),
+                code,
+            )
         }
     }
 }
@@ -69,20 +79,37 @@ impl std::fmt::Display for Step {
 }
 
 fn become_plugin(arguments: &Arguments) -> Result<Closed, Failure> {
-    prepare::prepare(arguments).map_err(|(setup, error)| Failure { step: Step::Setup(setup), error })?;
+    prepare::prepare(arguments).map_err(|(setup, error)| Failure {
+        step: Step::Setup(setup),
+        error,
+    })?;
     if !gate::keeper_is_parent(arguments.keeper) {
         return Ok(Closed);
     }
-    match gate::wait().map_err(|error| Failure { step: Step::Gate, error })? {
+    match gate::wait().map_err(|error| Failure {
+        step: Step::Gate,
+        error,
+    })? {
         Gate::Closed => Ok(Closed),
-        Gate::Open => exec(arguments).map_err(|error| Failure { step: Step::Exec, error }).map(|never| match never {}),
+        Gate::Open => exec(arguments)
+            .map_err(|error| Failure {
+                step: Step::Exec,
+                error,
+            })
+            .map(|never| match never {}),
     }
 }
 
 fn exec(arguments: &Arguments) -> io::Result<Infallible> {
-    #[expect(clippy::disallowed_methods, reason = "the one place that turns a shim into a plugin")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that turns a shim into a plugin"
+    )]
     let mut command = std::process::Command::new(&arguments.program);
-    command.args(&arguments.args).env_clear().envs(arguments::plugin_environment(std::env::vars_os()));
+    command
+        .args(&arguments.args)
+        .env_clear()
+        .envs(arguments::plugin_environment(std::env::vars_os()));
     Err(command.exec())
 }
 

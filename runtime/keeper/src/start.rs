@@ -29,7 +29,7 @@ pub struct KeeperOptions {
     /// The data directory: `keeper.lock` and `keeper.last` live in it. The keeper must be able to write there.
     pub data_dir: PathBuf,
     /// The soft limit of open files that plugins get where their entry sets none. The node raises its own, which its
-    /// children would inherit; `None` leaves it.
+    /// children would inherit; `None` means the calling process's.
     pub soft_open_files: Option<u64>,
 }
 
@@ -60,7 +60,10 @@ pub fn start(options: &KeeperOptions) -> io::Result<(Link, KeeperProcess)> {
         shim_args: options.shim_args.clone(),
         soft_open_files: options.soft_open_files,
     };
-    #[expect(clippy::disallowed_methods, reason = "the one place that starts a keeper")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that starts a keeper"
+    )]
     let mut command = std::process::Command::new(&options.program);
     command
         .args(&options.args)
@@ -72,7 +75,8 @@ pub fn start(options: &KeeperOptions) -> io::Result<(Link, KeeperProcess)> {
         .process_group(0);
     let mut child = command.spawn()?;
     drop(command);
-    let watched = process::child_id(child.id()).and_then(|pid| Ok((pid, pidfd_open(pid.raw(), PidfdFlags::empty())?)));
+    let watched = process::child_id(child.id())
+        .and_then(|pid| Ok((pid, pidfd_open(pid.raw(), PidfdFlags::empty())?)));
     match watched {
         Ok((pid, pidfd)) => Ok((Link::new(ours), KeeperProcess { pid, pidfd })),
         Err(error) => {
@@ -85,5 +89,9 @@ pub fn start(options: &KeeperOptions) -> io::Result<(Link, KeeperProcess)> {
 
 /// `/proc/self/exe` means another program in the keeper than here; the others only need to be absolute.
 fn program_path(program: &Path) -> io::Result<PathBuf> {
-    if program == Path::new("/proc/self/exe") { Ok(program.to_owned()) } else { std::path::absolute(program) }
+    if program == Path::new("/proc/self/exe") {
+        Ok(program.to_owned())
+    } else {
+        std::path::absolute(program)
+    }
 }

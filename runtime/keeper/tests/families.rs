@@ -1,16 +1,33 @@
 //! Families: interrupting, killing, and when one is called gone.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::indexing_slicing, missing_docs, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "test code"
+)]
 
-mod common;
+#[path = "support/harness.rs"]
+mod harness;
 
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use common::*;
+use harness::*;
 use treewarden_keeper::wire::Event;
 use treewarden_keeper::{ExitStatus, system};
 
-const SIGTERM: ExitStatus = ExitStatus::Signal { signal: libc::SIGTERM, core: false };
-const SIGKILL: ExitStatus = ExitStatus::Signal { signal: libc::SIGKILL, core: false };
+const SIGTERM: ExitStatus = ExitStatus::Signal {
+    signal: libc::SIGTERM,
+    core: false,
+};
+const SIGKILL: ExitStatus = ExitStatus::Signal {
+    signal: libc::SIGKILL,
+    core: false,
+};
 
 /// Enough for an event that is wrong to show itself, where its absence is the point.
 const WHILE: Duration = Duration::from_millis(150);
@@ -27,7 +44,13 @@ fn exit_statuses_are_the_kernels_own() {
         ("exit 42", ExitStatus::Code(42)),
         ("kill -TERM $$", SIGTERM),
         ("kill -KILL $$", SIGKILL),
-        ("kill -40 $$", ExitStatus::Signal { signal: 40, core: false }),
+        (
+            "kill -40 $$",
+            ExitStatus::Signal {
+                signal: 40,
+                core: false,
+            },
+        ),
     ] {
         let plugin = keeper.shell(script);
         assert_eq!(keeper.wait_exited(&plugin), status, "{script}");
@@ -42,7 +65,11 @@ fn sigkill_of_an_orphan_by_someone_else_is_killed() {
     let mut plugin = keeper.shell("sleep 1000 >/dev/null 2>&1 & echo $!");
     let orphan = plugin.pid_line();
     assert_eq!(keeper.wait_exited(&plugin), ExitStatus::Code(0));
-    rustix::process::kill_process(rustix::process::Pid::from_raw(orphan.get()).unwrap(), rustix::process::Signal::KILL).unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(orphan.get()).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
     assert!(keeper.wait_gone(&plugin));
 }
 
@@ -69,7 +96,10 @@ fn double_forked_daemon_with_empty_environment_delays_gone_and_is_killed() {
     let _other = keeper.spawn("true", &[]);
     let daemon = plugin.pid_line();
     assert_eq!(keeper.wait_exited(&plugin), ExitStatus::Code(0));
-    assert!(!keeper.comes_within(WHILE, |event| matches!(event, Event::Gone { .. } | Event::Unascribed { .. })));
+    assert!(!keeper.comes_within(WHILE, |event| matches!(
+        event,
+        Event::Gone { .. } | Event::Unascribed { .. }
+    )));
     assert!(is_living(daemon));
     keeper.kill(&plugin);
     assert!(keeper.wait_gone(&plugin));
@@ -119,9 +149,13 @@ member('leader', False)
     for _ in 0..4 {
         assert_eq!(plugin.line(), "ready");
     }
-    eventually("the grandchild stops", || system::children::of(plugin.pid).iter().any(|child| {
-        system::children::of(*child).iter().any(|pid| system::process::stat(*pid).unwrap().state == 'T')
-    }));
+    eventually("the grandchild stops", || {
+        system::children::of(plugin.pid).iter().any(|child| {
+            system::children::of(*child)
+                .iter()
+                .any(|pid| system::process::stat(*pid).unwrap().state == 'T')
+        })
+    });
     keeper.interrupt(&plugin);
     let mut lines: Vec<_> = (0..4).map(|_| plugin.line()).collect();
     lines.sort();
@@ -129,6 +163,40 @@ member('leader', False)
     assert!(!keeper.wait_gone(&plugin));
     assert_eq!(keeper.wait_exited(&plugin), ExitStatus::Code(0));
     assert_eq!(plugin.output(), "");
+}
+
+/// Members below one that stays are interrupted where they are, stopped ones and other sessions included.
+#[test]
+fn interrupt_reaches_below_a_member_that_ignores_it() {
+    let mut keeper = Keeper::start();
+    let mut plugin = keeper.python(
+        "
+import os, signal
+pid = os.fork()
+if pid == 0:
+    os.setsid()
+    def term(*_):
+        os.write(1, b'interrupted\\n')
+        os._exit(0)
+    signal.signal(signal.SIGTERM, term)
+    os.write(1, b'ready\\n')
+    os.kill(os.getpid(), signal.SIGSTOP)
+    while True: signal.pause()
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.waitpid(pid, 0)
+while True: signal.pause()
+",
+    );
+    assert_eq!(plugin.line(), "ready");
+    let child = system::children::of(plugin.pid)[0];
+    eventually("the child stops", || {
+        system::process::stat(child).unwrap().state == 'T'
+    });
+    keeper.interrupt(&plugin);
+    assert_eq!(plugin.line(), "interrupted");
+    assert!(is_living(plugin.pid));
+    keeper.kill(&plugin);
+    assert!(keeper.wait_gone(&plugin));
 }
 
 /// A member handed to the keeper after the interrupt gets it too.
@@ -184,36 +252,47 @@ fn storm(script: &str, base: usize) {
         keeper.seen.clear();
     }
     let keeper_pid = keeper.process.pid;
-    assert_eq!(system::children::of(keeper_pid).len(), 1, "only the other launch is left");
+    assert_eq!(
+        system::children::of(keeper_pid).len(),
+        1,
+        "only the other launch is left"
+    );
 }
 
 /// SUP-33, S5: a chain of processes that each fork a successor and exit.
 #[test]
 fn chain_of_forks_is_killed_until_empty() {
-    storm("
+    storm(
+        "
 import os
 os.write(1, b'storm\\n')
 while True:
     if os.fork(): os._exit(0)
-", 20);
+",
+        20,
+    );
 }
 
 /// SUP-33: the same, each in a session of its own.
 #[test]
 fn chain_of_sessions_is_killed_until_empty() {
-    storm("
+    storm(
+        "
 import os
 os.write(1, b'storm\\n')
 while True:
     if os.fork(): os._exit(0)
     os.setsid()
-", 20);
+",
+        20,
+    );
 }
 
 /// SUP-33, S5: a living parent that forks without end, into its group and into sessions of their own.
 #[test]
 fn broad_storm_is_killed_until_empty() {
-    storm("
+    storm(
+        "
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.write(1, b'storm\\n')
@@ -226,7 +305,9 @@ while True:
         time.sleep(0.002 * (n % 3))
         os._exit(0)
     if n > 200: time.sleep(0.001)
-", 20);
+",
+        20,
+    );
 }
 
 /// SUP-32: no living family is ever called gone.
@@ -261,7 +342,9 @@ fn no_zombie_stays() {
     let mut plugin = keeper.shell("for i in 1 2 3 4 5 6 7 8 9 10; do (setsid sh -c 'exit 3' & ) ; done; echo done; exec sleep 1000");
     assert_eq!(plugin.line(), "done");
     let pid = keeper.process.pid;
-    eventually("only the leader is left", || system::children::of(pid) == [plugin.pid]);
+    eventually("only the leader is left", || {
+        system::children::of(pid) == [plugin.pid]
+    });
     keeper.kill(&plugin);
     keeper.wait_gone(&plugin);
     assert!(system::children::of(pid).is_empty());
@@ -284,7 +367,10 @@ fn unascribed_process_is_named_and_holds_up_older_launches_only() {
         Event::Unascribed { processes, more: 0 } => {
             // The name may still be that from before its exec.
             let named = |name: &str| ["sh", "sleep"].contains(&name);
-            (processes.len() == 1 && processes[0].identity.pid == stray && named(&processes[0].name)).then_some(())
+            (processes.len() == 1
+                && processes[0].identity.pid == stray
+                && named(&processes[0].name))
+            .then_some(())
         }
         _ => None,
     });
@@ -296,7 +382,11 @@ fn unascribed_process_is_named_and_holds_up_older_launches_only() {
     let third = loop {
         let plugin = keeper.shell("exit 0");
         let start = keeper.wait_for(|event| match event {
-            Event::Spawned { ordinal, start_time, .. } if *ordinal == plugin.ordinal => Some(*start_time),
+            Event::Spawned {
+                ordinal,
+                start_time,
+                ..
+            } if *ordinal == plugin.ordinal => Some(*start_time),
             _ => None,
         });
         if start > tick {
@@ -314,7 +404,9 @@ fn unascribed_process_is_named_and_holds_up_older_launches_only() {
     keeper.kill(&first);
     assert!(keeper.wait_gone(&first) && keeper.wait_gone(&second));
     assert!(!is_living(stray));
-    keeper.wait_for(|event| matches!(event, Event::Unascribed { processes, .. } if processes.is_empty()).then_some(()));
+    keeper.wait_for(|event| {
+        matches!(event, Event::Unascribed { processes, .. } if processes.is_empty()).then_some(())
+    });
 }
 
 /// SUP-32: with neither mark left, the session of the unreaped leader tells.
@@ -337,7 +429,10 @@ input()
     let orphan = plugin.pid_line();
     plugin.write("\n");
     assert_eq!(keeper.wait_exited(&plugin), ExitStatus::Code(0));
-    assert!(!keeper.comes_within(WHILE, |event| matches!(event, Event::Gone { .. } | Event::Unascribed { .. })));
+    assert!(!keeper.comes_within(WHILE, |event| matches!(
+        event,
+        Event::Gone { .. } | Event::Unascribed { .. }
+    )));
     keeper.kill(&plugin);
     assert!(keeper.wait_gone(&plugin));
     assert!(!is_living(orphan));
@@ -360,7 +455,16 @@ fn verbs_for_unknown_launches_are_ignored() {
 #[test]
 fn keeper_ignores_every_signal_but_sigkill() {
     let mut keeper = Keeper::start();
-    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE, libc::SIGUSR1, libc::SIGTSTP, libc::SIGALRM] {
+    for signal in [
+        libc::SIGTERM,
+        libc::SIGINT,
+        libc::SIGHUP,
+        libc::SIGQUIT,
+        libc::SIGPIPE,
+        libc::SIGUSR1,
+        libc::SIGTSTP,
+        libc::SIGALRM,
+    ] {
         let signal = rustix::process::Signal::from_named_raw(signal).unwrap();
         rustix::process::pidfd_send_signal(&keeper.process.pidfd, signal).unwrap();
     }
@@ -371,7 +475,9 @@ fn keeper_ignores_every_signal_but_sigkill() {
 /// SUP-33: what cannot be killed keeps its family, costs no processor time, and is confirmed once it goes (S11).
 #[test]
 fn unkillable_member_keeps_its_family_and_nothing_spins() {
-    let Some(freezer) = Freezer::create() else { return };
+    let Some(freezer) = Freezer::create() else {
+        return;
+    };
     let mut keeper = Keeper::start();
     let mut plugin = keeper.shell("setsid sh -c 'echo $$; exec sleep 1000' & exec sleep 1000");
     let member = plugin.pid_line();
@@ -380,11 +486,33 @@ fn unkillable_member_keeps_its_family_and_nothing_spins() {
     assert_eq!(keeper.wait_exited(&plugin), SIGKILL);
     let pid = keeper.process.pid;
     let before = processor_ticks(pid);
-    assert!(!keeper.comes_within(Duration::from_millis(1500), |event| matches!(event, Event::Gone { .. })));
+    assert!(
+        !keeper.comes_within(Duration::from_millis(1500), |event| matches!(
+            event,
+            Event::Gone { .. }
+        ))
+    );
     let spent = processor_ticks(pid) - before;
     assert!(spent <= 5, "{spent} ticks of 10 ms in 1.5 s");
     let mut other = keeper.shell("echo fine");
     assert_eq!(other.output(), "fine\n");
+    freezer.thaw();
+    assert!(keeper.wait_gone(&plugin));
+}
+
+/// SUP-33: below a member that does not die nobody is handed to the keeper, so they are looked for where they are.
+#[test]
+fn descendants_of_an_unkillable_member_are_killed() {
+    let Some(freezer) = Freezer::create() else {
+        return;
+    };
+    let mut keeper = Keeper::start();
+    let mut plugin = keeper.shell("setsid sh -c 'sleep 1000 & echo $!; wait' & wait");
+    let deepest = plugin.pid_line();
+    freezer.freeze(plugin.pid);
+    keeper.kill(&plugin);
+    eventually("the deepest is killed", || !is_living(deepest));
+    assert!(is_living(plugin.pid));
     freezer.thaw();
     assert!(keeper.wait_gone(&plugin));
 }
@@ -396,19 +524,33 @@ fn processor_ticks(pid: treewarden_keeper::ProcessId) -> u64 {
 }
 
 /// The version 1 freezer: a frozen process takes no signal, SIGKILL included, until it is thawed.
-struct Freezer(std::path::PathBuf);
+struct Freezer(PathBuf);
 
 impl Freezer {
     fn create() -> Option<Self> {
-        let folder = std::path::PathBuf::from(format!("/sys/fs/cgroup/freezer/keeper-test-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!(
+            "keeper-test-{}-{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
+        let folder = Path::new("/sys/fs/cgroup/freezer").join(name);
         std::fs::create_dir(&folder).ok()?;
-        folder.join("freezer.state").exists().then_some(Self(folder))
+        folder
+            .join("freezer.state")
+            .exists()
+            .then_some(Self(folder))
     }
 
     fn freeze(&self, pid: treewarden_keeper::ProcessId) {
         std::fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
         std::fs::write(self.0.join("freezer.state"), "FROZEN").unwrap();
-        eventually("frozen", || std::fs::read_to_string(self.0.join("freezer.state")).unwrap().trim() == "FROZEN");
+        eventually("frozen", || {
+            std::fs::read_to_string(self.0.join("freezer.state"))
+                .unwrap()
+                .trim()
+                == "FROZEN"
+        });
     }
 
     fn thaw(&self) {
@@ -419,6 +561,8 @@ impl Freezer {
 impl Drop for Freezer {
     fn drop(&mut self) {
         self.thaw();
-        eventually("the freezer's folder goes", || std::fs::remove_dir(&self.0).is_ok());
+        eventually("the freezer's folder goes", || {
+            std::fs::remove_dir(&self.0).is_ok()
+        });
     }
 }

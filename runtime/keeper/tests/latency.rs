@@ -1,18 +1,34 @@
 //! Figures, not rules: run with `cargo test --release -p treewarden-keeper --test latency -- --ignored --nocapture`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::indexing_slicing, clippy::print_stdout, missing_docs, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "test code"
+)]
 
-mod common;
+#[path = "support/harness.rs"]
+mod harness;
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::*;
+use harness::*;
 
 fn show(what: &str, mut times: Vec<Duration>) {
     times.sort();
     let at = |share: usize| times[(times.len() - 1) * share / 100];
-    println!("{what}: p50 {:?}, p90 {:?}, p99 {:?} of {}", at(50), at(90), at(99), times.len());
+    println!(
+        "{what}: p50 {:?}, p90 {:?}, p99 {:?} of {}",
+        at(50),
+        at(90),
+        at(99),
+        times.len()
+    );
 }
 
 #[test]
@@ -25,9 +41,20 @@ fn figures() {
     let mut answered = Vec::new();
     for _ in 0..rounds(300) {
         let begun = Instant::now();
-        let mut child = Command::new("/bin/echo").arg("x").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new("/bin/echo")
+            .arg("x")
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut byte = [0];
-        child.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
+        child
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut byte)
+            .unwrap();
         bare.push(begun.elapsed());
         child.wait().unwrap();
 
@@ -54,7 +81,10 @@ fn figures() {
         keeper.wait_gone(&plugin);
         keeper.seen.clear();
     }
-    println!("launches a second, one after another: {:.0}", count as f64 / begun.elapsed().as_secs_f64());
+    println!(
+        "launches a second, one after another: {:.0}",
+        count as f64 / begun.elapsed().as_secs_f64()
+    );
 
     let mut single = Vec::new();
     let mut family = Vec::new();
@@ -66,7 +96,9 @@ fn figures() {
         keeper.wait_gone(&plugin);
         single.push(begun.elapsed());
 
-        let mut plugin = keeper.shell("env -i setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo ready' & exec sleep 1000");
+        let mut plugin = keeper.shell(
+            "env -i setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo ready' & exec sleep 1000",
+        );
         plugin.line();
         let begun = Instant::now();
         keeper.kill(&plugin);
@@ -78,5 +110,12 @@ fn figures() {
     show("SIGKILL to gone, with a double-forked daemon", family);
 
     let status = std::fs::read_to_string(format!("/proc/{}/status", keeper.process.pid)).unwrap();
-    println!("keeper: {}", status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("RssAnon")).collect::<Vec<_>>().join(", "));
+    println!(
+        "keeper: {}",
+        status
+            .lines()
+            .filter(|line| line.starts_with("VmRSS") || line.starts_with("RssAnon"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
 }

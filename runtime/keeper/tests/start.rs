@@ -1,7 +1,16 @@
 //! How a plugin starts: the gate, and the clean surroundings it finds.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::indexing_slicing, missing_docs, reason = "test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "test code"
+)]
 
-mod common;
+#[path = "support/harness.rs"]
+mod harness;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,8 +19,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::AsFd as _;
 use std::time::Duration;
 
-use common::*;
+use harness::*;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use treewarden_keeper::wire::{Event, Request, UserIds};
 use treewarden_keeper::{ExitStatus, Ordinal, orphans, system};
 
@@ -45,7 +55,11 @@ fn loader_variables_do_not_act_before_the_gate() {
     let text = request.launch_text.to_string();
     request.env.push(("LD_DEBUG".into(), "nonsense".into()));
     let mut plugin = keeper.spawn_request(request);
-    let early = ready(&plugin.stdout, rustix::event::PollFlags::IN, Duration::from_millis(50));
+    let early = ready(
+        &plugin.stdout,
+        rustix::event::PollFlags::IN,
+        Duration::from_millis(50),
+    );
     assert!(!early, "the loader spoke before the gate opened");
     plugin.open();
     assert!(plugin.output().contains(&format!("nonsense {text}")));
@@ -64,7 +78,12 @@ fn plugin_has_descriptors_0_1_2_only() {
 /// SUP-30
 #[test]
 fn plugin_has_default_signals_whatever_the_node_ignores() {
-    for signal in [libc::SIGHUP, libc::SIGPIPE, libc::SIGUSR1, libc::SIGRTMIN() + 2] {
+    for signal in [
+        libc::SIGHUP,
+        libc::SIGPIPE,
+        libc::SIGUSR1,
+        libc::SIGRTMIN() + 2,
+    ] {
         // SAFETY: ignoring installs no handler; this test is the only user of these signals.
         #[allow(unsafe_code, reason = "std has no call for it")]
         unsafe {
@@ -75,7 +94,10 @@ fn plugin_has_default_signals_whatever_the_node_ignores() {
     let mut plugin = keeper.spawn("grep", &["^Sig[BI]", "/proc/self/status"]);
     plugin.open();
     let output = plugin.output();
-    let masks: Vec<_> = output.lines().map(|line| line.split_whitespace().last().unwrap().to_owned()).collect();
+    let masks: Vec<_> = output
+        .lines()
+        .map(|line| line.split_whitespace().last().unwrap().to_owned())
+        .collect();
     assert_eq!(masks, ["0000000000000000", "0000000000000000"], "{output}");
 }
 
@@ -117,13 +139,25 @@ fn other_user_is_taken_on_and_dies_with_the_keeper() {
         return;
     }
     let mut keeper = Keeper::start();
-    fs::set_permissions(keeper.data.path(), std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
+    fs::set_permissions(
+        keeper.data.path(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o711),
+    )
+    .unwrap();
     let mut request = keeper.request("sh", &["-c", "id -u; id -g; id -G; exec sleep 1000"]);
-    request.user = Some(UserIds { user: 12345, group: 12346, other_groups: vec![12347] });
+    request.user = Some(UserIds {
+        user: 12345,
+        group: 12346,
+        other_groups: vec![12347],
+    });
     let mut plugin = keeper.spawn_request(request);
     plugin.open();
-    assert_eq!([plugin.line(), plugin.line(), plugin.line()], ["12345", "12346", "12346 12347"]);
-    rustix::process::pidfd_send_signal(&keeper.process.pidfd, rustix::process::Signal::KILL).unwrap();
+    assert_eq!(
+        [plugin.line(), plugin.line(), plugin.line()],
+        ["12345", "12346", "12346 12347"]
+    );
+    rustix::process::pidfd_send_signal(&keeper.process.pidfd, rustix::process::Signal::KILL)
+        .unwrap();
     assert!(ready(&plugin.pidfd, rustix::event::PollFlags::IN, BOUND));
 }
 
@@ -133,7 +167,10 @@ fn missing_program_is_named_and_exits_127() {
     let mut plugin = keeper.spawn("/no/such/program", &[]);
     plugin.open();
     let output = plugin.output();
-    assert!(output.starts_with("treewarden: could not start /no/such/program: No such file"), "{output}");
+    assert!(
+        output.starts_with("treewarden: could not start /no/such/program: No such file"),
+        "{output}"
+    );
     assert_eq!(keeper.wait_exited(&plugin), ExitStatus::Code(127));
 }
 
@@ -161,7 +198,8 @@ fn keeper_lost_while_at_the_gate_ends_the_shim() {
     let mut keeper = Keeper::start();
     let marker = keeper.data.path().join("ran");
     let mut plugin = keeper.spawn("touch", &[marker.to_str().unwrap()]);
-    rustix::process::pidfd_send_signal(&keeper.process.pidfd, rustix::process::Signal::KILL).unwrap();
+    rustix::process::pidfd_send_signal(&keeper.process.pidfd, rustix::process::Signal::KILL)
+        .unwrap();
     assert!(ready(&plugin.pidfd, rustix::event::PollFlags::IN, BOUND));
     plugin.stdin.take();
     assert!(!marker.exists());
@@ -176,7 +214,13 @@ fn send_raw(keeper: &Keeper, bytes: &[u8], descriptors: usize) {
     if descriptors > 0 {
         assert!(control.push(SendAncillaryMessage::ScmRights(&all)));
     }
-    sendmsg(keeper.link(), &[IoSlice::new(bytes)], &mut control, SendFlags::empty()).unwrap();
+    sendmsg(
+        keeper.link(),
+        &[IoSlice::new(bytes)],
+        &mut control,
+        SendFlags::empty(),
+    )
+    .unwrap();
 }
 
 /// A request with any other number of descriptors than three starts nothing and says so.
@@ -196,8 +240,13 @@ fn exactly_three_descriptors_are_accepted() {
         assert_eq!(reason, format!("{count} descriptors where 3 belong"));
     }
     assert!(system::children::of(keeper.process.pid).is_empty());
-    let descriptors = fs::read_dir(format!("/proc/{}/fd", keeper.process.pid)).unwrap().count();
-    assert!(descriptors < 10, "the keeper kept {descriptors} descriptors");
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", keeper.process.pid))
+        .unwrap()
+        .count();
+    assert!(
+        descriptors < 10,
+        "the keeper kept {descriptors} descriptors"
+    );
 }
 
 #[test]
@@ -208,19 +257,32 @@ fn nonsense_and_oversized_requests_are_refused() {
     send_raw(&keeper, &vec![b'x'; 150_000], 3);
     for part in ["expected", "EOF", "cut off"] {
         keeper.wait_for(|event| {
-            matches!(event, Event::Refused { ordinal: None, reason } if reason.contains(part)).then_some(())
+            matches!(event, Event::Refused { ordinal: None, reason } if reason.contains(part))
+                .then_some(())
         });
     }
     let mut request = keeper.request("true", &[]);
     request.args.push("x".repeat(140_000).into());
     let null = fs::File::open("/dev/null").unwrap();
-    let error = keeper.link().try_send(&Request::Spawn(Box::new(request)), &[null.as_fd(); 3]).unwrap_err();
+    let error = keeper
+        .link()
+        .try_send(&Request::Spawn(Box::new(request)), &[null.as_fd(); 3])
+        .unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     assert!(error.to_string().contains("more than 131072"), "{error}");
     let mut request = keeper.request("true", &[]);
     request.env.push(("A=B".into(), "C".into()));
     keeper.send(&Request::Spawn(Box::new(request)), &[null.as_fd(); 3]);
-    keeper.wait_for(|event| matches!(event, Event::Refused { ordinal: Some(_), .. }).then_some(()));
+    keeper.wait_for(|event| {
+        matches!(
+            event,
+            Event::Refused {
+                ordinal: Some(_),
+                ..
+            }
+        )
+        .then_some(())
+    });
     let mut plugin = keeper.shell("echo fine");
     assert_eq!(plugin.output(), "fine\n");
 }
@@ -235,21 +297,35 @@ fn unread_answers_bound_the_launches_in_flight_and_none_is_lost() {
     for _ in 0..1500 {
         let request = keeper.request("true", &[]);
         let ordinal = request.ordinal();
-        match keeper.link().try_send(&Request::Spawn(Box::new(request)), &[null.as_fd(); 3]) {
+        match keeper
+            .link()
+            .try_send(&Request::Spawn(Box::new(request)), &[null.as_fd(); 3])
+        {
             Ok(()) => drop(sent.insert(ordinal)),
             Err(error) => {
                 assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
-                if !ready(keeper.link(), rustix::event::PollFlags::OUT, Duration::from_millis(300)) {
+                if !ready(
+                    keeper.link(),
+                    rustix::event::PollFlags::OUT,
+                    Duration::from_millis(300),
+                ) {
                     break;
                 }
             }
         }
     }
     assert!(sent.len() > 64);
+    let folder = format!("/proc/{}/fd", keeper.process.pid);
+    let held = fs::read_dir(folder).unwrap().count();
+    assert!(held < 80, "the keeper holds {held} descriptors");
     let mut gone: BTreeSet<Ordinal> = BTreeSet::new();
     while gone.len() < sent.len() {
         match keeper.next_event(BOUND).expect("every launch is told").0 {
-            Event::Gone { ordinal, killed: false, .. } => assert!(gone.insert(ordinal)),
+            Event::Gone {
+                ordinal,
+                killed: false,
+                ..
+            } => assert!(gone.insert(ordinal)),
             Event::Gone { .. } => panic!("killed"),
             Event::Refused { reason, .. } => panic!("{reason}"),
             _ => {}
@@ -259,14 +335,78 @@ fn unread_answers_bound_the_launches_in_flight_and_none_is_lost() {
     assert!(keeper.next_event(Duration::ZERO).is_none());
 }
 
+/// S9: at whatever step the descriptor table turns out to be full, nothing unowned is left, and the keeper recovers.
+#[test]
+fn full_descriptor_table_refuses_and_leaves_nothing_unowned() {
+    let mut keeper = Keeper::start();
+    // Open at both ends: a child that nobody owned would wait at the gate for ever.
+    let (gate, _opener) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let pid = keeper.process.pid;
+    let limit = |current: u64| {
+        let new = Rlimit {
+            current: Some(current),
+            maximum: Some(4096),
+        };
+        prlimit(
+            Some(Pid::from_raw(pid.get()).unwrap()),
+            Resource::Nofile,
+            new,
+        )
+        .unwrap();
+    };
+    let open = u64::try_from(fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()).unwrap();
+    let (mut refused, mut started) = (0, 0);
+    for spare in 0..16 {
+        limit(open + spare);
+        let request = keeper.request("true", &[]);
+        let wanted = request.ordinal();
+        keeper.send(&Request::Spawn(Box::new(request)), &[gate.as_fd(); 3]);
+        let was_refused = keeper.wait_for(|event| match event {
+            Event::Refused { ordinal, .. } if *ordinal == Some(wanted) => Some(true),
+            Event::Spawned { ordinal, .. } if *ordinal == wanted => Some(false),
+            _ => None,
+        });
+        if was_refused {
+            refused += 1;
+            assert!(
+                system::children::of(pid).is_empty(),
+                "with {spare} spare descriptors"
+            );
+        } else {
+            started += 1;
+            keeper.send(&Request::Kill { ordinal: wanted }, &[]);
+            keeper.wait_for(|event| {
+                matches!(event, Event::Gone { ordinal, .. } if *ordinal == wanted).then_some(())
+            });
+        }
+    }
+    assert!(
+        refused >= 3 && started >= 1,
+        "{refused} refused, {started} started"
+    );
+    assert!(system::children::of(pid).is_empty());
+    assert_eq!(
+        u64::try_from(fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()).unwrap(),
+        open
+    );
+}
+
 /// SUP-35
 #[test]
 fn second_keeper_on_a_data_directory_says_that_it_cannot_start() {
     let keeper = Keeper::start();
     let (link, process) = treewarden_keeper::start(&options(keeper.data.path())).unwrap();
     assert!(ready(&link, rustix::event::PollFlags::IN, BOUND));
-    let Some((Event::CannotStart { reason }, None)) = link.try_recv().unwrap() else { panic!("no reason") };
-    assert_eq!(reason, format!("another keeper still holds keeper.lock: process {}", keeper.process.pid));
+    let Some((Event::CannotStart { reason }, None)) = link.try_recv().unwrap() else {
+        panic!("no reason")
+    };
+    assert_eq!(
+        reason,
+        format!(
+            "another keeper still holds keeper.lock: process {}",
+            keeper.process.pid
+        )
+    );
     assert!(ready(&process.pidfd, rustix::event::PollFlags::IN, BOUND));
     assert!(link.try_recv().unwrap().is_none());
     system::wait::reap(process.pid).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! This crate is the contract between a host and a plugin and nothing more: typed parameters and
 //! results ([`initialize`], [`service`], [`hook`], [`event`], [`data`], [`log`], [`lifecycle`]), the
-//! [`ErrorObject`] both sides answer with, and the codec of a line ([`decode`], [`encode_request`] …,
+//! [`ErrorObject`] both sides answer with, and the codec of a line ([`decode()`], [`encode_request`] …,
 //! [`LineSplitter`]). It does no IO, starts no thread and builds for WASI.
 //!
 //! Everything is open-ended on reading: unknown fields are ignored and every enum keeps a value it

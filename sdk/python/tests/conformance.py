@@ -14,12 +14,14 @@ from treewarden import Failure, Plugin  # noqa: E402
 plugin = Plugin("conformance")
 early = plugin.instance()
 gate = threading.Event()
+started = threading.Event()
 
 
 @plugin.on_start
 def refuse():
     if isinstance(plugin.config, dict) and "refuse" in plugin.config:
         raise Failure.invalid(plugin.config["refuse"])
+    started.set()
 
 
 def identity(instance):
@@ -28,6 +30,7 @@ def identity(instance):
 
 service = plugin.service("conformance")
 service.method(lambda call: "pong", name="ping", inline=True)
+service.method(lambda call: started.is_set(), name="started", inline=True)
 service.method(lambda call: identity(early), name="early", inline=True)
 service.method(lambda call: identity(plugin.instance()), name="instance", inline=True)
 service.method(lambda call: call.params, name="inline_echo", inline=True)

@@ -5,6 +5,7 @@ use std::env;
 use std::fs::OpenOptions;
 use std::io::{Read, Write, stdin};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
@@ -41,12 +42,18 @@ fn main() -> ExitCode {
     let mut plugin = Plugin::new("conformance");
     // Before anything is known: outside any node.
     let early = plugin.host().instance();
-    plugin.on_start(|host| match host.config::<Value>()?.get("refuse") {
+    let started = Arc::new(AtomicBool::new(false));
+    let at_start = Arc::clone(&started);
+    plugin.on_start(move |host| match host.config::<Value>()?.get("refuse") {
         Some(reason) => Err(Failure::invalid(reason.to_string())),
-        None => Ok(()),
+        None => {
+            at_start.store(true, Ordering::Relaxed);
+            Ok(())
+        }
     });
     let host = plugin.host();
     let mut service = plugin.service("conformance");
+    service.inline("started", move |_| Ok(started.load(Ordering::Relaxed)));
     service.inline("early", move |_| Ok(early.clone()));
     service.inline("instance", move |_| Ok(host.instance()));
     plain_methods(&mut service);

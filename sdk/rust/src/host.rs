@@ -193,13 +193,13 @@ impl Host {
         params: &P,
         timeout: Duration,
     ) -> Result<Box<RawValue>, Failure> {
+        let gone = || Failure::from_object(connection_gone());
+        let waiter = self.0.pending.open().ok_or_else(gone)?;
         if self.0.reader.get() == Some(&thread::current().id()) {
             return Err(Failure::invalid(
                 "an inline handler can't wait for an answer: it runs on the thread that reads it",
             ));
         }
-        let gone = || Failure::from_object(connection_gone());
-        let waiter = self.0.pending.open().ok_or_else(gone)?;
         let mut line = Vec::with_capacity(256);
         encode_request(&mut line, waiter.id, method, params).map_err(request_failure)?;
         if line.len() - 1 > self.frame_bytes() {

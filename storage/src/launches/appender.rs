@@ -34,12 +34,15 @@ enum Message {
     Synced {
         group: GroupNumber,
         ended: Vec<LaunchRecordKey>,
+        /// Somebody waits until the ends are on disk here too.
+        answer: Option<Told>,
     },
     /// Write the witness, sync and end.
-    Close {
-        answer: SyncSender<Result<(), StoreError>>,
-    },
+    Close { answer: Told },
 }
+
+/// Where somebody waits, blocking.
+type Told = SyncSender<Result<(), StoreError>>;
 
 /// Sends to the log's thread.
 #[derive(Debug, Clone)]
@@ -69,8 +72,29 @@ impl AppenderSender {
         ended: Vec<LaunchRecordKey>,
     ) -> Result<(), StoreError> {
         self.0
-            .send(Message::Synced { group, ended })
+            .send(Message::Synced {
+                group,
+                ended,
+                answer: None,
+            })
             .map_err(|_| StoreError::Closed)
+    }
+
+    /// The same, and returns when the ends are on disk in the log: for those that the database does not keep.
+    pub(crate) fn synced_durably(
+        &self,
+        group: GroupNumber,
+        ended: Vec<LaunchRecordKey>,
+    ) -> Result<(), StoreError> {
+        let (answer, synced) = sync_channel(1);
+        self.0
+            .send(Message::Synced {
+                group,
+                ended,
+                answer: Some(answer),
+            })
+            .map_err(|_| StoreError::Closed)?;
+        synced.recv().unwrap_or(Err(StoreError::Closed))
     }
 
     /// Closes the log and waits until it is closed. An already closed one is fine.
@@ -141,7 +165,10 @@ impl Appender {
             };
             match first {
                 Ok(first) => {
-                    if self.group(first) {
+                    if let Some((answer, closed)) = self.group(first) {
+                        // Whoever is told may use the directory for something else: nothing of it is open any more.
+                        drop(self);
+                        drop(answer.send(closed));
                         return;
                     }
                 }
@@ -162,10 +189,11 @@ impl Appender {
         }
     }
 
-    /// Handles what waits; answers whether it was told to close.
-    fn group(&mut self, first: Message) -> bool {
+    /// Handles what waits; answers whom to tell of the closing, if it was told to close, and what.
+    fn group(&mut self, first: Message) -> Option<(Told, Result<(), StoreError>)> {
         let mut waiting = Vec::new();
-        let mut closing = Vec::new();
+        let mut told = Vec::new();
+        let mut closing = None;
         let mut low = None;
         let mut next = Some(first);
         while let Some(message) = next {
@@ -187,9 +215,16 @@ impl Appender {
                         Err(error) => drop(answer.send(Err(error))),
                     }
                 }
-                Message::Synced { group, ended } => self.take_synced(group, &ended),
+                Message::Synced {
+                    group,
+                    ended,
+                    answer,
+                } => {
+                    self.take_synced(group, &ended);
+                    told.extend(answer);
+                }
                 Message::Close { answer } => {
-                    closing.push(answer);
+                    closing = Some(answer);
                     break;
                 }
             }
@@ -198,7 +233,7 @@ impl Appender {
             }
             next = self.messages.try_recv().ok();
         }
-        let done = if waiting.is_empty() && closing.is_empty() {
+        let done = if waiting.is_empty() && told.is_empty() && closing.is_none() {
             self.write()
         } else {
             self.write_and_sync()
@@ -210,11 +245,10 @@ impl Appender {
             drop(answer.send(done.clone()));
             drop(permit);
         }
-        let close = !closing.is_empty();
-        for answer in closing {
+        for answer in told {
             drop(answer.send(done.clone()));
         }
-        close
+        closing.map(|answer| (answer, done))
     }
 
     fn take(&mut self, record: &LaunchRecord) -> Result<(), StoreError> {

@@ -87,7 +87,7 @@ pub(super) fn fits(
             ),
         ));
     }
-    let witness = log.map_or(GroupNumber::default(), |log| log.state.witness);
+    let witness = log.map(|log| log.state.witness).unwrap_or_default();
     if stored.group < witness {
         return Err(OpenError::corrupt(
             path,

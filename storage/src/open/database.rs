@@ -13,13 +13,14 @@ use crate::error::OpenError;
 use crate::launches::ReadLog;
 use crate::options::OpenOptions;
 use crate::sled_store::{self, OpenFailure, SledStore};
+use crate::system;
 
 const THREAD: &str = "treewarden-open";
 
 /// Databases up to this size, in bytes, are opened as a copy first, so that a damaged one stays as it was (SUP-19). Above it the copy would take longer than the opening.
 const TRIAL_MAX: u64 = 64 * 1024 * 1024;
 
-/// Opens the database, after a trial on a copy if it was used before.
+/// Opens the database; one that was used before, after a trial on a copy, where its size and the free space allow.
 pub(super) fn open(
     path: &Path,
     options: &OpenOptions,
@@ -34,7 +35,10 @@ pub(super) fn open(
                 "it is empty, and the directory was used",
             ));
         }
-        if size <= TRIAL_MAX {
+        // On a disk that is nearly full the copy would be in the way of what the node is needed for.
+        let room = system::free_space(path)
+            .is_ok_and(|free| free > options.storage_floor.saturating_add(size.saturating_mul(2)));
+        if size <= TRIAL_MAX && room {
             let copy = Trial::copy(path)?;
             let trial = open_guarded(&copy.0, path, options)?;
             compare::fits(path, format, log, &Stored::read(&trial, path)?)?;

@@ -105,7 +105,10 @@ impl DirectoryLock {
             }
             Err(error) => return Err(OpenError::io("lock", &path)(error)),
         }
-        write_holder(&mut file).map_err(OpenError::io("write", &path))?;
+        if let Err(error) = write_holder(&mut file) {
+            // For people only; a full disk must not keep a node from starting.
+            tracing::warn!(error = %error, "The process id could not be written to the lock");
+        }
         Ok(Self { _file: file })
     }
 }

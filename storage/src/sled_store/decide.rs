@@ -64,10 +64,7 @@ fn record_end(
     let mut row = match overlay.get::<StopsRow>(&key) {
         Ok(row) => row.unwrap_or_default(),
         // The end of a launch is worth more than the history, and must not wait for a repair.
-        Err(StoreError::Damaged(damaged)) => {
-            tracing::error!(error = %damaged, "The stops of an entry could not be read and begin anew");
-            StopsRow::default()
-        }
+        Err(StoreError::Damaged(_)) => StopsRow::default(),
         Err(error) => return Err(error),
     };
     match row
@@ -95,9 +92,18 @@ fn record_end(
         Err(StoreError::Damaged(_)) => 0,
         Err(error) => return Err(error),
     };
-    overlay.put(&key, &row)?;
-    overlay.put(&counter, &NumberRow(known.max(launch.launch.get())))?;
-    Ok(Reply::Changed)
+    let stops = put(overlay, &key, &row)?;
+    let counter = put(
+        overlay,
+        &counter,
+        &NumberRow(known.max(launch.launch.get())),
+    )?;
+    // Unchanged: the end of a launch so old that it is not kept.
+    Ok(if stops == Reply::Changed {
+        stops
+    } else {
+        counter
+    })
 }
 
 fn put_token(overlay: &mut Overlay<'_>, token: &Token) -> Result<Reply, StoreError> {

@@ -1,3 +1,5 @@
+use std::fs::File;
+
 use treewarden_model::fingerprint::Fingerprint;
 use treewarden_model::name::EntryName;
 
@@ -30,7 +32,9 @@ fn a_group_whose_sync_failed_is_never_shown() {
         ])
         .unwrap();
     // Can't be synced.
-    store.file = File::options().write(true).open("/dev/null").unwrap();
+    let cannot_sync = DataFile::new(File::options().write(true).open("/dev/null").unwrap());
+    // Not dropped: it would wait for the database, which is still open.
+    std::mem::forget(std::mem::replace(&mut store.file, cannot_sync));
     let forget = Command::ForgetDesired {
         entry: EntryName::parse("kept").unwrap(),
     };
@@ -101,4 +105,45 @@ fn a_damaged_row_is_named_and_the_others_are_read() {
             .damaged
             .is_empty()
     );
+}
+
+/// SUP-19
+#[test]
+fn a_dropped_database_has_let_go_of_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    for round in 0..40 {
+        let store = SledStore::open(directory.path(), 1 << 20).unwrap();
+        store
+            .commit(&[set(
+                "a",
+                if round % 2 == 0 {
+                    DesiredState::Running
+                } else {
+                    DesiredState::Stopped
+                },
+            )])
+            .unwrap();
+        drop(store);
+        let file = File::open(directory.path().join("db")).unwrap();
+        assert!(
+            crate::system::lock(&file).is_ok(),
+            "still held in round {round}"
+        );
+    }
+}
+
+/// SUP-19
+#[test]
+fn a_database_on_its_way_out_is_waited_for_and_is_not_corrupt() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(SledStore::open(directory.path(), 1 << 20).unwrap());
+    let holder = File::open(directory.path().join("db")).unwrap();
+    crate::system::lock(&holder).unwrap();
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| SledStore::open(directory.path(), 1 << 20).map(drop));
+        // Long enough for a first attempt to be refused; if it is not, the opening succeeds all the same.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        drop(holder);
+        opening.join().unwrap().unwrap();
+    });
 }

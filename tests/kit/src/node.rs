@@ -115,6 +115,14 @@ impl Node {
         start::run_to_end(directory, options)
     }
 
+    /// Runs the binary by itself, in an empty directory.
+    ///
+    /// # Panics
+    /// It is still running after 20 seconds.
+    pub fn command(arguments: &[&str]) -> Output {
+        start::plain(arguments, Duration::from_secs(20))
+    }
+
     /// The temporary directory: `treewarden.yaml`, `data`, `trace.jsonl`, `node.log`, `node.out`.
     pub fn directory(&self) -> &Path {
         self.directory.path()
@@ -154,8 +162,10 @@ impl Node {
 
     /// Replaces the configuration file.
     pub fn configure_text(&self, text: &str) {
-        std::fs::write(self.directory().join("treewarden.yaml"), text)
-            .expect("the configuration is written");
+        // In one step, as an editor does it: a reload must never meet half a file.
+        let fresh = self.directory().join("treewarden.yaml.new");
+        std::fs::write(&fresh, text).expect("write configuration");
+        std::fs::rename(fresh, self.directory().join("treewarden.yaml")).expect("replace configuration");
     }
 
     /// Kills the node with SIGKILL and waits for its exit; its plugins and keeper may still be there.
@@ -216,6 +226,16 @@ impl Node {
             Ok(url) => self.url = url,
             Err(why) => panic!("the node is not ready: {why}; log:\n{}", self.log_tail()),
         }
+    }
+
+    /// Whether the binary is built with the feature `faults`.
+    pub fn has_faults(&self) -> bool {
+        self.post("/debug/faults/ballast", &json!({ "bytes": 0 })).0 == 200
+    }
+
+    /// Environment of later starts.
+    pub fn set_environment(&mut self, environment: Vec<(String, String)>) {
+        self.options.environment = environment;
     }
 
     /// Status of one entry.

@@ -10,14 +10,14 @@ pub fn rounds(full: u32) -> u32 {
     asked.unwrap_or_else(|| (full / 10).max(1))
 }
 
-/// Notes in `target/skipped` that this machine lacks what a test needs; the test then returns.
+/// Notes in `target/skipped` (the test's name, then why) that this machine lacks what a test needs; the test then returns.
 pub fn skipped(test: &str, why: &str) {
     let path = crate::binaries::target().join("skipped");
     let file = std::fs::File::options()
         .create(true)
         .append(true)
         .open(path);
-    let _ = file.and_then(|mut file| file.write_all(format!("{test}: {why}\n").as_bytes()));
+    let _ = file.and_then(|mut file| file.write_all(format!("{test} {why}\n").as_bytes()));
     eprintln!("{test} skipped: {why}");
 }
 

@@ -26,9 +26,15 @@ enum Word {
 }
 
 /// Finds the launch; `None` if the marks disagree, or nothing tells.
-pub(super) fn ascribe<'a>(traces: &Traces, launches: impl Iterator<Item = &'a Launch> + Clone) -> Option<Ordinal> {
+pub(super) fn ascribe<'a>(
+    traces: &Traces,
+    launches: impl Iterator<Item = &'a Launch> + Clone,
+) -> Option<Ordinal> {
     let living = launches.filter(|launch| launch.is_living());
-    match (mark_says(traces, living.clone()), text_says(traces, living.clone())) {
+    match (
+        mark_says(traces, living.clone()),
+        text_says(traces, living.clone()),
+    ) {
         (Word::Names(one), Word::Names(other)) => (one == other).then_some(one),
         (Word::Names(named), Word::Silent) | (Word::Silent, Word::Names(named)) => Some(named),
         (Word::Disagrees, _) | (_, Word::Disagrees) => None,
@@ -39,7 +45,9 @@ pub(super) fn ascribe<'a>(traces: &Traces, launches: impl Iterator<Item = &'a La
 }
 
 fn mark_says<'a>(traces: &Traces, mut living: impl Iterator<Item = &'a Launch> + Clone) -> Word {
-    let Some(mark) = traces.mark else { return Word::Silent };
+    let Some(mark) = traces.mark else {
+        return Word::Silent;
+    };
     if living.clone().any(|launch| launch.mark == mark) {
         Word::Names(mark.ordinal)
     } else if living.any(|launch| launch.mark.node == mark.node) {
@@ -50,7 +58,9 @@ fn mark_says<'a>(traces: &Traces, mut living: impl Iterator<Item = &'a Launch> +
 }
 
 fn text_says<'a>(traces: &Traces, mut living: impl Iterator<Item = &'a Launch> + Clone) -> Word {
-    let Some(text) = &traces.text else { return Word::Silent };
+    let Some(text) = &traces.text else {
+        return Word::Silent;
+    };
     if let Some(launch) = living.clone().find(|launch| launch.text == *text) {
         Word::Names(launch.ordinal())
     } else if living.any(|launch| launch.text.node() == text.node()) {
@@ -61,14 +71,21 @@ fn text_says<'a>(traces: &Traces, mut living: impl Iterator<Item = &'a Launch> +
 }
 
 /// By the group or session that a leader founded. Only while the leader is unreaped: later its number may be another's.
-fn by_session<'a>(traces: &Traces, mut living: impl Iterator<Item = &'a Launch>) -> Option<Ordinal> {
-    let founder = |number: i32, launch: &Launch| launch.status.is_none() && launch.leader.pid.get() == number;
+fn by_session<'a>(
+    traces: &Traces,
+    mut living: impl Iterator<Item = &'a Launch>,
+) -> Option<Ordinal> {
+    let founder =
+        |number: i32, launch: &Launch| launch.status.is_none() && launch.leader.pid.get() == number;
     living
         .find(|launch| founder(traces.group, launch) || founder(traces.session, launch))
         .map(Launch::ordinal)
 }
 
-fn by_elimination<'a>(start_time: StartTime, living: impl Iterator<Item = &'a Launch>) -> Option<Ordinal> {
+fn by_elimination<'a>(
+    start_time: StartTime,
+    living: impl Iterator<Item = &'a Launch>,
+) -> Option<Ordinal> {
     let mut possible = could_own(start_time, living);
     let only = possible.next()?;
     possible.next().is_none().then(|| only.ordinal())
@@ -94,18 +111,35 @@ mod tests {
     const NODE: u32 = 7;
 
     fn mark(node: u32, ordinal: u64) -> Mark {
-        Mark { node: NodeTag::new(node), ordinal: Ordinal::new(ordinal) }
+        Mark {
+            node: NodeTag::new(node),
+            ordinal: Ordinal::new(ordinal),
+        }
     }
 
     fn launch(ordinal: u64, pid: i32, start: u64) -> Launch {
-        let leader = ProcessIdentity { pid: ProcessId::try_from(pid).unwrap(), start_time: StartTime(start) };
+        let leader = ProcessIdentity {
+            pid: ProcessId::try_from(pid).unwrap(),
+            start_time: StartTime(start),
+        };
         let text = LaunchText(format!("node/entry/{ordinal}"));
-        Launch::new(mark(NODE, ordinal), text, leader, File::open("/dev/null").unwrap().into())
+        Launch::new(
+            mark(NODE, ordinal),
+            text,
+            leader,
+            File::open("/dev/null").unwrap().into(),
+        )
     }
 
     fn traces(mark: Option<Mark>, text: Option<&str>) -> Traces {
         let text = text.map(|text| LaunchText(text.to_owned()));
-        Traces { mark, text, group: 1, session: 1, start_time: StartTime(100) }
+        Traces {
+            mark,
+            text,
+            group: 1,
+            session: 1,
+            start_time: StartTime(100),
+        }
     }
 
     fn both() -> [Launch; 2] {
@@ -120,10 +154,28 @@ mod tests {
     #[test]
     fn each_mark_alone_ascribes_and_both_must_agree() {
         let launches = both();
-        assert_eq!(found(&traces(Some(mark(NODE, 2)), None), &launches), Some(2));
-        assert_eq!(found(&traces(None, Some("node/entry/2")), &launches), Some(2));
-        assert_eq!(found(&traces(Some(mark(NODE, 2)), Some("node/entry/2")), &launches), Some(2));
-        assert_eq!(found(&traces(Some(mark(NODE, 1)), Some("node/entry/2")), &launches), None);
+        assert_eq!(
+            found(&traces(Some(mark(NODE, 2)), None), &launches),
+            Some(2)
+        );
+        assert_eq!(
+            found(&traces(None, Some("node/entry/2")), &launches),
+            Some(2)
+        );
+        assert_eq!(
+            found(
+                &traces(Some(mark(NODE, 2)), Some("node/entry/2")),
+                &launches
+            ),
+            Some(2)
+        );
+        assert_eq!(
+            found(
+                &traces(Some(mark(NODE, 1)), Some("node/entry/2")),
+                &launches
+            ),
+            None
+        );
     }
 
     /// SUP-32: a mark of this node that names no living launch is a disagreement, even where elimination would answer.
@@ -131,7 +183,13 @@ mod tests {
     fn mark_of_no_living_launch_is_never_ascribed() {
         let launches = [launch(1, 1001, 10)];
         assert_eq!(found(&traces(Some(mark(NODE, 9)), None), &launches), None);
-        assert_eq!(found(&traces(Some(mark(NODE, 1)), Some("node/entry/9")), &launches), None);
+        assert_eq!(
+            found(
+                &traces(Some(mark(NODE, 1)), Some("node/entry/9")),
+                &launches
+            ),
+            None
+        );
         assert_eq!(found(&traces(None, Some("node/entry/9")), &launches), None);
     }
 
@@ -139,8 +197,20 @@ mod tests {
     #[test]
     fn marks_of_another_node_say_nothing() {
         let launches = [launch(1, 1001, 10)];
-        assert_eq!(found(&traces(Some(mark(NODE + 1, 9)), Some("other/entry/9")), &launches), Some(1));
-        assert_eq!(found(&traces(Some(mark(NODE + 1, 9)), Some("node/entry/1")), &launches), Some(1));
+        assert_eq!(
+            found(
+                &traces(Some(mark(NODE + 1, 9)), Some("other/entry/9")),
+                &launches
+            ),
+            Some(1)
+        );
+        assert_eq!(
+            found(
+                &traces(Some(mark(NODE + 1, 9)), Some("node/entry/1")),
+                &launches
+            ),
+            Some(1)
+        );
     }
 
     /// SUP-18, SUP-32

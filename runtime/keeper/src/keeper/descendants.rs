@@ -27,14 +27,26 @@ fn below(
     depth: usize,
     visit: &mut dyn FnMut(ProcessIdentity, BorrowedFd<'_>),
 ) {
-    let Some(depth) = depth.checked_sub(1) else { return };
+    let Some(depth) = depth.checked_sub(1) else {
+        return;
+    };
     for pid in children::of(parent) {
-        let Ok(pidfd) = pidfd_open(pid.raw(), PidfdFlags::empty()) else { continue };
-        let Ok(stat) = process::stat(pid) else { continue };
+        let Ok(pidfd) = pidfd_open(pid.raw(), PidfdFlags::empty()) else {
+            continue;
+        };
+        let Ok(stat) = process::stat(pid) else {
+            continue;
+        };
         let parent_is_the_same = parent_pidfd.is_none_or(is_alive);
         if stat.parent == Some(parent) && parent_is_the_same && is_alive(pidfd.as_fd()) {
             // Its children first into the list, it may be gone after the visit.
-            visit(ProcessIdentity { pid, start_time: stat.start_time }, pidfd.as_fd());
+            visit(
+                ProcessIdentity {
+                    pid,
+                    start_time: stat.start_time,
+                },
+                pidfd.as_fd(),
+            );
             below(pid, Some(pidfd.as_fd()), depth, visit);
         }
     }
@@ -42,5 +54,11 @@ fn below(
 
 fn is_alive(pidfd: BorrowedFd<'_>) -> bool {
     let mut entries = [PollFd::new(&pidfd, PollFlags::IN)];
-    poll(&mut entries, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(0)
+    poll(
+        &mut entries,
+        Some(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        }),
+    ) == Ok(0)
 }

@@ -58,7 +58,13 @@ struct Ready {
 
 impl EventLoop {
     pub(super) fn new(socket: OwnedFd, surroundings: Surroundings, options: Options) -> Self {
-        let Surroundings { own, boot_id, children, child_signals, lock } = surroundings;
+        let Surroundings {
+            own,
+            boot_id,
+            children,
+            child_signals,
+            lock,
+        } = surroundings;
         Self {
             socket: Some(socket),
             deadline: None,
@@ -87,14 +93,16 @@ impl EventLoop {
             if ready.hung_up {
                 self.lose_node();
                 reach = Some(Reach::Children);
-            } else if ready.requests && self.serve()? {
+            } else if ready.requests && self.serve() {
                 reach = Some(Reach::Children);
             }
             let now = Moment::now();
             if self.retry.is_due(now) {
                 reach = Some(Reach::Descendants);
             }
-            if self.deadline.is_some_and(|deadline| deadline <= now) && !self.families.kill_everything {
+            if self.deadline.is_some_and(|deadline| deadline <= now)
+                && !self.families.kill_everything
+            {
                 self.kill_everything();
                 reach = Some(Reach::Descendants);
             }
@@ -110,8 +118,15 @@ impl EventLoop {
 
     fn wait(&self) -> io::Result<Ready> {
         let now = Moment::now();
-        let wakeups = [self.retry.next(), self.deadline.filter(|_| !self.families.kill_everything)];
-        let timeout = wakeups.into_iter().flatten().min().map(|next| timespec(next.until(now)));
+        let wakeups = [
+            self.retry.next(),
+            self.deadline.filter(|_| !self.families.kill_everything),
+        ];
+        let timeout = wakeups
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|next| timespec(next.until(now)));
         let mut wanted = PollFlags::empty();
         wanted.set(PollFlags::IN, self.outbox.has_room());
         wanted.set(PollFlags::OUT, !self.outbox.is_empty());
@@ -135,10 +150,12 @@ impl EventLoop {
     }
 
     /// Carries out requests; says whether children are to be looked at now.
-    fn serve(&mut self) -> io::Result<bool> {
+    fn serve(&mut self) -> bool {
         let mut look = false;
         for _ in 0..MAX_REQUESTS_A_TURN {
-            let Some(socket) = self.socket.as_ref().filter(|_| self.outbox.has_room()) else { break };
+            let Some(socket) = self.socket.as_ref().filter(|_| self.outbox.has_room()) else {
+                break;
+            };
             match requests::receive(socket.as_fd(), &mut self.buffer) {
                 Ok(Incoming::Spawn(request, standard)) => self.spawn(&request, standard),
                 Ok(Incoming::Interrupt(ordinal)) => look |= self.end(ordinal, Ending::Interrupt),
@@ -146,13 +163,17 @@ impl EventLoop {
                 Ok(Incoming::Refused(ordinal, reason)) => self.outbox.refuse(ordinal, &reason),
                 Ok(Incoming::End) => {
                     self.lose_node();
-                    return Ok(true);
+                    return true;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => return Err(error),
+                Err(_) => {
+                    // A link that cannot be read is a lost node: what runs gets its time, and the node is told by the end.
+                    self.lose_node();
+                    return true;
+                }
             }
         }
-        Ok(look)
+        look
     }
 
     fn spawn(&mut self, request: &SpawnRequest, standard: [OwnedFd; 3]) {
@@ -176,7 +197,10 @@ impl EventLoop {
 
     fn end(&mut self, ordinal: Ordinal, ending: Ending) -> bool {
         let launch = self.families.launches.get_mut(&ordinal);
-        let Some(launch) = launch.filter(|launch| launch.is_living() && launch.ending < ending) else { return false };
+        let Some(launch) = launch.filter(|launch| launch.is_living() && launch.ending < ending)
+        else {
+            return false;
+        };
         launch.ending = ending;
         if ending == Ending::Interrupt {
             signalling::interrupt_descendants(&mut self.families, ordinal);
@@ -220,11 +244,17 @@ impl EventLoop {
 
     fn leave(self) -> io::Result<()> {
         let launches = self.outbox.last_words(&self.families);
-        write_last(&self.options.data_dir, &KeeperLast::new(self.boot_id, self.own, launches))
+        write_last(
+            &self.options.data_dir,
+            &KeeperLast::new(self.boot_id, self.own, launches),
+        )
     }
 }
 
 fn timespec(wait: Duration) -> Timespec {
     // Waits here are seconds at most; a value out of range cannot come up.
-    Timespec { tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(wait.subsec_nanos()) }
+    Timespec {
+        tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(wait.subsec_nanos()),
+    }
 }

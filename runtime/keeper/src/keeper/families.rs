@@ -1,9 +1,10 @@
 //! The table of launches, and of the keeper's own children: who was adopted by whom, reaped, and gone.
 //!
 //! A family is what was ascribed to a launch among the keeper's own children, and everything below those. It is gone
-//! when its leader is reaped and none of its members is left after a pass that ended without a zombie: a process leaves
-//! the tree only as a zombie, after its children were handed to the keeper, so a pass that lists no member and then
-//! finds no zombie has missed nobody.
+//! when its leader is reaped and a list of the keeper's children, read after that, holds none of its members. Such a list
+//! misses nobody: a child leaves it only when the keeper itself reaps it, zombies stay in it, and whoever is handed to the
+//! keeper meanwhile had an ancestor in it, which counts as a member until it is reaped. A turn still ends only with a pass
+//! that finds no zombie, so that what is declared is also the newest that can be said.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -84,7 +85,14 @@ impl Families {
     /// Takes a started launch into the table. It comes before anything is reaped, so its leader's number is its own.
     pub(super) fn add(&mut self, launch: Launch) {
         let (ordinal, identity) = (launch.ordinal(), launch.leader);
-        self.children.insert(identity.pid, Child { identity, launch: Some(ordinal), kill_sent: false });
+        self.children.insert(
+            identity.pid,
+            Child {
+                identity,
+                launch: Some(ordinal),
+                kill_sent: false,
+            },
+        );
         self.launches.insert(ordinal, launch);
         self.news.insert(ordinal);
     }
@@ -98,9 +106,18 @@ impl Families {
     }
 
     pub(super) fn unascribed(&self) -> (Vec<UnascribedProcess>, usize) {
-        let all = || self.children.values().filter(|child| child.launch.is_none());
+        let all = || {
+            self.children
+                .values()
+                .filter(|child| child.launch.is_none())
+        };
         let named = all().take(MAX_NAMED_UNASCRIBED);
-        let named: Vec<_> = named.map(|child| UnascribedProcess { identity: child.identity, name: name_of(child) }).collect();
+        let named: Vec<_> = named
+            .map(|child| UnascribedProcess {
+                identity: child.identity,
+                name: name_of(child),
+            })
+            .collect();
         let more = all().count() - named.len();
         (named, more)
     }
@@ -126,15 +143,25 @@ impl Families {
                     self.declare_gone();
                 }
                 let childless = look == Look::NoChild;
-                return Ok(Turn { complete: adopted_all, progress: self.progress, childless });
+                return Ok(Turn {
+                    complete: adopted_all,
+                    progress: self.progress,
+                    childless,
+                });
             }
         }
-        Ok(Turn { complete: false, progress: true, childless: false })
+        Ok(Turn {
+            complete: false,
+            progress: true,
+            childless: false,
+        })
     }
 
     fn reap(&mut self) -> io::Result<()> {
         for _ in 0..MAX_REAPED {
-            let Look::Ended(pid, status) = wait::peek()? else { return Ok(()) };
+            let Look::Ended(pid, status) = wait::peek()? else {
+                return Ok(());
+            };
             self.before_reaping(pid, status);
             wait::reap(pid)?;
             self.after_reaping(pid, status);
@@ -145,7 +172,9 @@ impl Families {
     /// A zombie's number still is its own; what depends on that is done now.
     fn before_reaping(&mut self, pid: ProcessId, status: ExitStatus) {
         let known = self.children.get(&pid).map(|child| child.launch);
-        let launch = known.flatten().and_then(|ordinal| self.launches.get(&ordinal));
+        let launch = known
+            .flatten()
+            .and_then(|ordinal| self.launches.get(&ordinal));
         if launch.is_some_and(|launch| launch.is_led_by(pid)) {
             // Its orphans can be told by its session only until it is reaped. What cannot be read is tried again later.
             self.adopt().ok();
@@ -158,8 +187,13 @@ impl Families {
 
     fn after_reaping(&mut self, pid: ProcessId, status: ExitStatus) {
         self.progress = true;
-        let Some(child) = self.children.remove(&pid) else { return };
-        let Some(launch) = child.launch.and_then(|ordinal| self.launches.get_mut(&ordinal)) else {
+        let Some(child) = self.children.remove(&pid) else {
+            return;
+        };
+        let Some(launch) = child
+            .launch
+            .and_then(|ordinal| self.launches.get_mut(&ordinal))
+        else {
             self.unascribed_news |= child.launch.is_none();
             if status.is_sigkill() {
                 self.note_unascribed_killed(child.identity.start_time);
@@ -205,8 +239,18 @@ impl Families {
             Some(launch) => drop(launch.members.insert(pid)),
             None => self.unascribed_news = true,
         }
-        let identity = ProcessIdentity { pid, start_time: stat.start_time };
-        self.children.insert(pid, Child { identity, launch, kill_sent: false });
+        let identity = ProcessIdentity {
+            pid,
+            start_time: stat.start_time,
+        };
+        self.children.insert(
+            pid,
+            Child {
+                identity,
+                launch,
+                kill_sent: false,
+            },
+        );
         self.progress = true;
         Ok(())
     }
@@ -214,11 +258,19 @@ impl Families {
     /// Call only after a complete pass.
     fn declare_gone(&mut self) {
         // A process that can't be ascribed may belong to any launch that started no later than it (SUP-32).
-        let unascribed = self.children.values().filter(|child| child.launch.is_none());
+        let unascribed = self
+            .children
+            .values()
+            .filter(|child| child.launch.is_none());
         let latest_unascribed = unascribed.map(|child| child.identity.start_time).max();
         for (ordinal, launch) in &mut self.launches {
-            let blocked = latest_unascribed.is_some_and(|latest| latest >= launch.leader.start_time);
-            if launch.is_living() && launch.status.is_some() && launch.members.is_empty() && !blocked {
+            let blocked =
+                latest_unascribed.is_some_and(|latest| latest >= launch.leader.start_time);
+            if launch.is_living()
+                && launch.status.is_some()
+                && launch.members.is_empty()
+                && !blocked
+            {
                 launch.gone = Some(Evidence::Tree);
                 launch.interrupted.clear();
                 self.news.insert(*ordinal);
@@ -229,5 +281,7 @@ impl Families {
 
 /// The name of now: soon after a fork it still is the parent's.
 fn name_of(child: &Child) -> String {
-    process::stat(child.identity.pid).map(|stat| stat.name).unwrap_or_default()
+    process::stat(child.identity.pid)
+        .map(|stat| stat.name)
+        .unwrap_or_default()
 }

@@ -45,7 +45,12 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    pub(super) fn new(mark: Mark, text: LaunchText, leader: ProcessIdentity, pidfd: OwnedFd) -> Self {
+    pub(super) fn new(
+        mark: Mark,
+        text: LaunchText,
+        leader: ProcessIdentity,
+        pidfd: OwnedFd,
+    ) -> Self {
         Self {
             mark,
             text,
@@ -78,11 +83,17 @@ impl Launch {
     pub(super) fn due_event(&self) -> Option<Event> {
         let ordinal = self.ordinal();
         match self.untold {
-            Untold::Spawned => {
-                Some(Event::Spawned { ordinal, pid: self.leader.pid, start_time: self.leader.start_time })
-            }
+            Untold::Spawned => Some(Event::Spawned {
+                ordinal,
+                pid: self.leader.pid,
+                start_time: self.leader.start_time,
+            }),
             Untold::Exited => self.status.map(|status| Event::Exited { ordinal, status }),
-            Untold::Gone => self.gone.map(|evidence| Event::Gone { ordinal, evidence, killed: self.killed }),
+            Untold::Gone => self.gone.map(|evidence| Event::Gone {
+                ordinal,
+                evidence,
+                killed: self.killed,
+            }),
             Untold::Nothing => None,
         }
     }

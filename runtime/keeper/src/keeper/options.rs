@@ -28,6 +28,12 @@ impl Options {
         arguments
     }
 
+    /// Plugins get this soft limit of open files where the node named none.
+    pub(super) fn with_default_open_files(mut self, soft: Option<u64>) -> Self {
+        self.soft_open_files = self.soft_open_files.or(soft);
+        self
+    }
+
     pub(crate) fn from_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut arguments = arguments.into_iter();
         let (mut data_dir, mut soft_open_files) = (None, None);
@@ -39,7 +45,12 @@ impl Options {
                 OPEN_FILES => soft_open_files = Some(value.to_str()?.parse().ok()?),
                 SHIM => {
                     let shim_program = value.into();
-                    return Some(Self { data_dir: data_dir?, shim_program, shim_args: arguments.collect(), soft_open_files });
+                    return Some(Self {
+                        data_dir: data_dir?,
+                        shim_program,
+                        shim_args: arguments.collect(),
+                        soft_open_files,
+                    });
                 }
                 _ => return None,
             }
@@ -59,7 +70,10 @@ mod tests {
             shim_args: vec!["shim".into(), "--shim".into()],
             soft_open_files: Some(1024),
         };
-        assert_eq!(Options::from_arguments(options.to_arguments()), Some(options));
+        assert_eq!(
+            Options::from_arguments(options.to_arguments()),
+            Some(options)
+        );
         assert_eq!(Options::from_arguments(["--data-dir".into()]), None);
     }
 }

@@ -43,7 +43,10 @@ impl Outbox {
     }
 
     pub(super) fn refuse(&mut self, ordinal: Option<Ordinal>, reason: &str) {
-        self.refused.push_back((ordinal, reason.chars().take(MAX_REASON_CHARACTERS).collect()));
+        self.refused.push_back((
+            ordinal,
+            reason.chars().take(MAX_REASON_CHARACTERS).collect(),
+        ));
     }
 
     pub(super) fn note_spawned(&mut self) {
@@ -84,7 +87,14 @@ impl Outbox {
             send(socket, &Event::Hello { pid: self.keeper }, &[])?;
             self.greeted = true;
         } else if let Some((ordinal, reason)) = self.refused.front() {
-            send(socket, &Event::Refused { ordinal: *ordinal, reason: reason.clone() }, &[])?;
+            send(
+                socket,
+                &Event::Refused {
+                    ordinal: *ordinal,
+                    reason: reason.clone(),
+                },
+                &[],
+            )?;
             self.refused.pop_front();
         } else if let Some(ordinal) = self.due.front().copied() {
             self.send_launch(socket, ordinal, families)?;
@@ -96,7 +106,12 @@ impl Outbox {
         Ok(())
     }
 
-    fn send_launch(&mut self, socket: BorrowedFd<'_>, ordinal: Ordinal, families: &mut Families) -> io::Result<()> {
+    fn send_launch(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        ordinal: Ordinal,
+        families: &mut Families,
+    ) -> io::Result<()> {
         let Some(launch) = families.launches.get_mut(&ordinal) else {
             self.due.pop_front();
             return Ok(());
@@ -105,9 +120,14 @@ impl Outbox {
             self.due.pop_front();
             return Ok(());
         };
-        match launch.due_descriptor().map(|pidfd| send(socket, &event, &[pidfd.as_fd()])) {
+        match launch
+            .due_descriptor()
+            .map(|pidfd| send(socket, &event, &[pidfd.as_fd()]))
+        {
             // Too many descriptors are on their way: the node closes the stdin of a launch whose pidfd it has not got.
-            Some(Err(error)) if error.raw_os_error() == Some(libc::ETOOMANYREFS) => send(socket, &event, &[])?,
+            Some(Err(error)) if error.raw_os_error() == Some(libc::ETOOMANYREFS) => {
+                send(socket, &event, &[])?
+            }
             Some(result) => result?,
             None => send(socket, &event, &[])?,
         }
@@ -127,7 +147,16 @@ impl Outbox {
 
     /// Everything the node may not have heard of.
     pub(super) fn last_words(&self, families: &Families) -> Vec<LastLaunch> {
-        self.remembered.iter().cloned().chain(families.launches.values().map(super::launch::Launch::last_words)).collect()
+        self.remembered
+            .iter()
+            .cloned()
+            .chain(
+                families
+                    .launches
+                    .values()
+                    .map(super::launch::Launch::last_words),
+            )
+            .collect()
     }
 }
 

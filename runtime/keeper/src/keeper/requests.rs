@@ -21,20 +21,33 @@ pub(super) enum Incoming {
 }
 
 /// Reads one packet. `WouldBlock` when none waits.
-pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8; MAX_REQUEST_BYTES]) -> io::Result<Incoming> {
+pub(super) fn receive(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8; MAX_REQUEST_BYTES],
+) -> io::Result<Incoming> {
     Ok(match packet::receive(socket, buffer)? {
         Received::End => Incoming::End,
-        Received::Packet { length, descriptors, truncated } => {
-            interpret(buffer.get(..length).unwrap_or_default(), descriptors, truncated)
-        }
+        Received::Packet {
+            length,
+            descriptors,
+            truncated,
+        } => interpret(
+            buffer.get(..length).unwrap_or_default(),
+            descriptors,
+            truncated,
+        ),
     })
 }
 
 fn interpret(bytes: &[u8], descriptors: Vec<OwnedFd>, truncated: bool) -> Incoming {
     let request = match serde_json::from_slice(bytes) {
         Ok(request) => request,
-        Err(_) if truncated => return Incoming::Refused(None, "the request was cut off".to_owned()),
-        Err(error) => return Incoming::Refused(None, format!("the request cannot be read: {error}")),
+        Err(_) if truncated => {
+            return Incoming::Refused(None, "the request was cut off".to_owned());
+        }
+        Err(error) => {
+            return Incoming::Refused(None, format!("the request cannot be read: {error}"));
+        }
     };
     match request {
         Request::Spawn(spawn) => accept(spawn, descriptors, truncated),
@@ -46,15 +59,29 @@ fn interpret(bytes: &[u8], descriptors: Vec<OwnedFd>, truncated: bool) -> Incomi
 fn accept(spawn: Box<SpawnRequest>, descriptors: Vec<OwnedFd>, truncated: bool) -> Incoming {
     let ordinal = Some(spawn.ordinal());
     if truncated {
-        return Incoming::Refused(ordinal, "descriptors of the request were cut off: too many open files".to_owned());
+        return Incoming::Refused(
+            ordinal,
+            "descriptors of the request were cut off: too many open files".to_owned(),
+        );
     }
-    if spawn.env.iter().any(|(name, _)| name.is_empty() || name.as_encoded_bytes().contains(&b'=')) {
-        return Incoming::Refused(ordinal, "a name in the environment is empty or contains '='".to_owned());
+    if spawn
+        .env
+        .iter()
+        .any(|(name, _)| name.is_empty() || name.as_encoded_bytes().contains(&b'='))
+    {
+        return Incoming::Refused(
+            ordinal,
+            "a name in the environment is empty or contains '='".to_owned(),
+        );
     }
     match <[OwnedFd; SPAWN_DESCRIPTORS]>::try_from(descriptors) {
         Ok(standard) => Incoming::Spawn(spawn, standard),
-        Err(wrong) => {
-            Incoming::Refused(ordinal, format!("{} descriptors where {SPAWN_DESCRIPTORS} belong", wrong.len()))
-        }
+        Err(wrong) => Incoming::Refused(
+            ordinal,
+            format!(
+                "{} descriptors where {SPAWN_DESCRIPTORS} belong",
+                wrong.len()
+            ),
+        ),
     }
 }

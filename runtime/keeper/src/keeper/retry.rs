@@ -16,7 +16,10 @@ pub(super) struct Retry {
 
 impl Retry {
     pub(super) fn new() -> Self {
-        Self { wait: SHORTEST, next: None }
+        Self {
+            wait: SHORTEST,
+            next: None,
+        }
     }
 
     pub(super) fn next(&self) -> Option<Moment> {

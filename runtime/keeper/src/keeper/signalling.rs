@@ -18,7 +18,12 @@ use crate::mark::Ordinal;
 
 /// Signals whoever is to be signalled now. Called once a pass, so that members adopted later get it too.
 pub(super) fn signal(families: &mut Families, reach: Reach) {
-    let Families { launches, children, kill_everything, .. } = families;
+    let Families {
+        launches,
+        children,
+        kill_everything,
+        ..
+    } = families;
     for launch in launches.values_mut().filter(|launch| launch.is_living()) {
         match launch.ending {
             Ending::NotAsked => {}
@@ -35,8 +40,14 @@ pub(super) fn signal(families: &mut Families, reach: Reach) {
 
 /// Interrupts everything below the keeper's own children of this family; those themselves are interrupted by the next pass.
 pub(super) fn interrupt_descendants(families: &mut Families, ordinal: Ordinal) {
-    let Some(launch) = families.launches.get_mut(&ordinal) else { return };
-    let Launch { members, interrupted, .. } = launch;
+    let Some(launch) = families.launches.get_mut(&ordinal) else {
+        return;
+    };
+    let Launch {
+        members,
+        interrupted,
+        ..
+    } = launch;
     for member in members.iter() {
         descendants::walk(*member, &mut |identity, pidfd| {
             if interrupted.insert(identity) {
@@ -63,7 +74,9 @@ fn kill(launch: &mut Launch, children: &mut Children, reach: Reach) {
         if reach == Reach::Descendants {
             // Below a member that does not die, nobody is handed to the keeper.
             let killed = &mut launch.killed;
-            descendants::walk(*pid, &mut |_, pidfd| *killed |= pidfd_send_signal(pidfd, Signal::KILL).is_ok());
+            descendants::walk(*pid, &mut |_, pidfd| {
+                *killed |= pidfd_send_signal(pidfd, Signal::KILL).is_ok()
+            });
         }
         if let Some(child) = children.get_mut(pid) {
             kill_child(child);
@@ -91,15 +104,22 @@ fn kill_group_led_by(pid: Pid) {
 
 /// The last chance to signal the group of this zombie, the keeper's child, by its number.
 pub(super) fn kill_group_of_zombie(families: &Families, pid: ProcessId) {
-    let Some(child) = families.children.get(&pid) else { return };
-    let launch = child.launch.and_then(|ordinal| families.launches.get(&ordinal));
+    let Some(child) = families.children.get(&pid) else {
+        return;
+    };
+    let launch = child
+        .launch
+        .and_then(|ordinal| families.launches.get(&ordinal));
     if families.kill_everything || launch.is_some_and(|launch| launch.ending == Ending::Kill) {
         kill_group_led_by(pid.raw());
     }
 }
 
 /// Whether every launch that an unascribed process may belong to is being killed: then it belongs to one of those.
-fn belongs_to_the_killed(child: &Child, launches: &std::collections::BTreeMap<Ordinal, Launch>) -> bool {
+fn belongs_to_the_killed(
+    child: &Child,
+    launches: &std::collections::BTreeMap<Ordinal, Launch>,
+) -> bool {
     let mut possible = could_own(child.identity.start_time, launches.values()).peekable();
     possible.peek().is_some() && possible.all(|launch| launch.ending == Ending::Kill)
 }

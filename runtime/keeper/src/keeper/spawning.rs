@@ -18,7 +18,12 @@ use crate::wire::SpawnRequest;
 ///
 /// Nothing is reaped meanwhile, so the number is the child's own until its pidfd is open. A child that cannot be watched
 /// is killed and reaped before the error is returned: nothing unowned is left.
-pub(super) fn spawn(request: &SpawnRequest, standard: [OwnedFd; 3], keeper: ProcessId, options: &Options) -> io::Result<Launch> {
+pub(super) fn spawn(
+    request: &SpawnRequest,
+    standard: [OwnedFd; 3],
+    keeper: ProcessId,
+    options: &Options,
+) -> io::Result<Launch> {
     let mut child = command(request, standard, keeper, options).spawn()?;
     watch(&child, request).or_else(|error| {
         child.kill()?;
@@ -27,9 +32,17 @@ pub(super) fn spawn(request: &SpawnRequest, standard: [OwnedFd; 3], keeper: Proc
     })
 }
 
-fn command(request: &SpawnRequest, standard: [OwnedFd; 3], keeper: ProcessId, options: &Options) -> Command {
+fn command(
+    request: &SpawnRequest,
+    standard: [OwnedFd; 3],
+    keeper: ProcessId,
+    options: &Options,
+) -> Command {
     let [stdin, stdout, stderr] = standard;
-    #[expect(clippy::disallowed_methods, reason = "the one place that starts plugins")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that starts plugins"
+    )]
     let mut command = Command::new(&options.shim_program);
     command
         .args(&options.shim_args)
@@ -46,5 +59,10 @@ fn watch(child: &Child, request: &SpawnRequest) -> io::Result<Launch> {
     let pid = process::child_id(child.id())?;
     let pidfd = pidfd_open(pid.raw(), PidfdFlags::empty())?;
     let leader = process::identity(pid)?;
-    Ok(Launch::new(request.mark, request.launch_text.clone(), leader, pidfd))
+    Ok(Launch::new(
+        request.mark,
+        request.launch_text.clone(),
+        leader,
+        pidfd,
+    ))
 }

@@ -1,7 +1,8 @@
 //! `keeper.last`: what a keeper that lost its node leaves behind.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -47,13 +48,20 @@ pub struct LastLaunch {
 
 impl KeeperLast {
     pub(crate) fn new(boot_id: String, keeper: ProcessIdentity, launches: Vec<LastLaunch>) -> Self {
-        Self { version: VERSION, boot_id, keeper, launches }
+        Self {
+            version: VERSION,
+            boot_id,
+            keeper,
+            launches,
+        }
     }
 
     /// The launch with this text.
     #[must_use]
     pub fn launch(&self, text: &LaunchText) -> Option<&LastLaunch> {
-        self.launches.iter().find(|launch| launch.launch_text == *text)
+        self.launches
+            .iter()
+            .find(|launch| launch.launch_text == *text)
     }
 }
 
@@ -86,13 +94,24 @@ pub fn read_last(data_dir: &Path) -> Result<Option<KeeperLast>, LastError> {
         Err(error) => return Err(error.into()),
     };
     let last: KeeperLast = serde_json::from_slice(&bytes)?;
-    if last.version == VERSION { Ok(Some(last)) } else { Err(LastError::OtherVersion { found: last.version }) }
+    if last.version == VERSION {
+        Ok(Some(last))
+    } else {
+        Err(LastError::OtherVersion {
+            found: last.version,
+        })
+    }
 }
 
 /// Writes `keeper.last`: a crash leaves the former file or the new one, never a part.
 pub(crate) fn write_last(data_dir: &Path, last: &KeeperLast) -> io::Result<()> {
     let temporary = data_dir.join(TEMPORARY_NAME);
-    let mut file = File::create(&temporary)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)?;
     file.write_all(&serde_json::to_vec_pretty(last)?)?;
     file.sync_all()?;
     fs::rename(&temporary, data_dir.join(FILE_NAME))?;
@@ -105,12 +124,18 @@ mod tests {
     use crate::identity::{ProcessId, StartTime};
 
     fn sample() -> KeeperLast {
-        let identity = ProcessIdentity { pid: ProcessId::current(), start_time: StartTime(5) };
+        let identity = ProcessIdentity {
+            pid: ProcessId::current(),
+            start_time: StartTime(5),
+        };
         let launch = LastLaunch {
             ordinal: Ordinal::new(1),
             launch_text: LaunchText("n/e/1".into()),
             leader: identity,
-            exit_status: Some(ExitStatus::Signal { signal: 9, core: false }),
+            exit_status: Some(ExitStatus::Signal {
+                signal: 9,
+                core: false,
+            }),
             killed: true,
             evidence: Some(Evidence::Tree),
         };
@@ -136,11 +161,19 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
-            assert!(matches!(read_last(folder.path()), Err(LastError::Damaged(_))), "cut at {length}");
+            assert!(
+                matches!(read_last(folder.path()), Err(LastError::Damaged(_))),
+                "cut at {length}"
+            );
             assert_eq!(fs::read(&path).unwrap().len(), length);
         }
-        let other = String::from_utf8(whole).unwrap().replace("\"version\": 1", "\"version\": 2");
+        let other = String::from_utf8(whole)
+            .unwrap()
+            .replace("\"version\": 1", "\"version\": 2");
         fs::write(&path, other).unwrap();
-        assert!(matches!(read_last(folder.path()), Err(LastError::OtherVersion { found: 2 })));
+        assert!(matches!(
+            read_last(folder.path()),
+            Err(LastError::OtherVersion { found: 2 })
+        ));
     }
 }

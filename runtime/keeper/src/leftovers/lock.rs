@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -41,7 +42,9 @@ pub fn probe_keeper(data_dir: &Path) -> io::Result<KeeperState> {
     };
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => Ok(KeeperState::Ended),
-        Err(Errno::WOULDBLOCK) => Ok(KeeperState::Living { holder: read_holder(&path) }),
+        Err(Errno::WOULDBLOCK) => Ok(KeeperState::Living {
+            holder: read_holder(&path),
+        }),
         Err(error) => Err(error.into()),
     }
 }
@@ -73,13 +76,22 @@ pub(crate) enum LockError {
 }
 
 fn describe(holder: Option<ProcessIdentity>) -> String {
-    holder.map_or_else(|| "it does not say who it is".to_owned(), |holder| format!("process {}", holder.pid))
+    holder.map_or_else(
+        || "it does not say who it is".to_owned(),
+        |holder| format!("process {}", holder.pid),
+    )
 }
 
 /// Takes the lock for as long as the returned file stays open, and writes into it whose it is.
 pub(crate) fn take_lock(data_dir: &Path, own: ProcessIdentity) -> Result<File, LockError> {
     let path = data_dir.join(FILE_NAME);
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => return Err(LockError::Held(read_holder(&path))),
@@ -99,8 +111,8 @@ fn read_holder(path: &Path) -> Option<ProcessIdentity> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::process;
     use crate::identity::ProcessId;
+    use crate::system::process;
 
     /// SUP-35
     #[test]
@@ -109,9 +121,17 @@ mod tests {
         assert_eq!(probe_keeper(folder.path()).unwrap(), KeeperState::Ended);
         let own = process::identity(ProcessId::current()).unwrap();
         let lock = take_lock(folder.path(), own).unwrap();
-        assert_eq!(probe_keeper(folder.path()).unwrap(), KeeperState::Living { holder: Some(own) });
-        assert!(matches!(take_lock(folder.path(), own), Err(LockError::Held(Some(holder))) if holder == own));
+        assert_eq!(
+            probe_keeper(folder.path()).unwrap(),
+            KeeperState::Living { holder: Some(own) }
+        );
+        assert!(
+            matches!(take_lock(folder.path(), own), Err(LockError::Held(Some(holder))) if holder == own)
+        );
         drop(lock);
-        assert_eq!(wait_for_keeper(folder.path(), Duration::ZERO).unwrap(), KeeperState::Ended);
+        assert_eq!(
+            wait_for_keeper(folder.path(), Duration::ZERO).unwrap(),
+            KeeperState::Ended
+        );
     }
 }

@@ -41,8 +41,16 @@ pub fn scan_marked(node: &NodeMarks) -> io::Result<Vec<MarkedProcess>> {
     let own = ProcessId::current();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")?.flatten() {
-        let number = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
-        let Some(pid) = number.and_then(|number| ProcessId::try_from(number).ok()).filter(|pid| *pid != own) else { continue };
+        let number = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<i32>().ok());
+        let Some(pid) = number
+            .and_then(|number| ProcessId::try_from(number).ok())
+            .filter(|pid| *pid != own)
+        else {
+            continue;
+        };
         found.extend(look(pid, node));
     }
     Ok(found)
@@ -54,9 +62,14 @@ fn look(pid: ProcessId, node: &NodeMarks) -> Option<MarkedProcess> {
     let by_mark = mark.map(|mark| mark.node == node.tag);
     let by_text = launch_text.as_ref().map(|text| text.node() == node.id);
     match (by_mark, by_text) {
-        (Some(true), None | Some(true)) | (None, Some(true)) => {
-            Some(MarkedProcess { identity: ProcessIdentity { pid, start_time: stat.start_time }, mark, launch_text })
-        }
+        (Some(true), None | Some(true)) | (None, Some(true)) => Some(MarkedProcess {
+            identity: ProcessIdentity {
+                pid,
+                start_time: stat.start_time,
+            },
+            mark,
+            launch_text,
+        }),
         // A mark of another node and this node's text, or the other way round: one of two nested nodes set it last.
         // Killing is for those that are surely this node's; naming is for all.
         _ => None,
@@ -87,7 +100,14 @@ fn kill_verified(process: &MarkedProcess, node: &NodeMarks) -> rustix::io::Resul
     }
     // Still alive now, so the number was its own while it was looked at.
     let mut entries = [PollFd::new(&pidfd, PollFlags::IN)];
-    if poll(&mut entries, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0 {
+    if poll(
+        &mut entries,
+        Some(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        }),
+    )? > 0
+    {
         return Err(Errno::SRCH);
     }
     pidfd_send_signal(&pidfd, Signal::KILL)
@@ -102,15 +122,25 @@ mod tests {
     use super::*;
 
     fn node(name: &str) -> NodeMarks {
-        NodeMarks { tag: NodeTag::new(0x7e57), id: format!("{name}-{}", std::process::id()) }
+        NodeMarks {
+            tag: NodeTag::new(0x7e57),
+            id: format!("{name}-{}", std::process::id()),
+        }
     }
 
     fn sleeper(text: &str) -> (Child, ProcessId) {
-        let child =
-            Command::new("sleep").arg("1000").env("TREEWARDEN_LAUNCH", text).stdout(Stdio::null()).spawn().unwrap();
+        let child = Command::new("sleep")
+            .arg("1000")
+            .env("TREEWARDEN_LAUNCH", text)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         let pid = process::child_id(child.id()).unwrap();
         // Until the exec the environment is this process's.
-        while process::launch_text(pid).unwrap().is_none_or(|found| found.0 != text) {
+        while process::launch_text(pid)
+            .unwrap()
+            .is_none_or(|found| found.0 != text)
+        {
             std::thread::yield_now();
         }
         (child, pid)
@@ -142,7 +172,9 @@ mod tests {
         assert!(kill_verified(&stale, &node).is_err());
         for decoy_text in ["stranger/entry/1", &text] {
             let mut decoy = loop {
-                let Some(mut decoy) = sleeper_with(pid, decoy_text) else { return };
+                let Some(mut decoy) = sleeper_with(pid, decoy_text) else {
+                    return;
+                };
                 // Within one clock tick the start times would be equal; numbers are not reused that fast.
                 if process::identity(pid).unwrap() != stale.identity {
                     break decoy;
@@ -154,7 +186,10 @@ mod tests {
             // Had it been sent SIGKILL, that and not this would have ended it.
             rustix::process::kill_process(pid.raw(), Signal::TERM).unwrap();
             let status = decoy.wait().unwrap();
-            assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
+            assert_eq!(
+                std::os::unix::process::ExitStatusExt::signal(&status),
+                Some(libc::SIGTERM)
+            );
         }
     }
 
@@ -164,9 +199,21 @@ mod tests {
         let node = node("named");
         let (mut child, pid) = sleeper(&format!("{}/entry/2", node.id));
         let found = kill_marked(&node).unwrap();
-        assert!(found.iter().any(|process| process.identity.pid == pid && process.mark.is_none()));
+        assert!(
+            found
+                .iter()
+                .any(|process| process.identity.pid == pid && process.mark.is_none())
+        );
         let status = child.wait().unwrap();
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
-        assert!(scan_marked(&node).unwrap().iter().all(|process| process.identity.pid != pid));
+        assert_eq!(
+            std::os::unix::process::ExitStatusExt::signal(&status),
+            Some(libc::SIGKILL)
+        );
+        assert!(
+            scan_marked(&node)
+                .unwrap()
+                .iter()
+                .all(|process| process.identity.pid != pid)
+        );
     }
 }

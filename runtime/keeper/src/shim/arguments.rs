@@ -28,7 +28,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn of(request: &SpawnRequest, keeper: ProcessId, soft_open_files: Option<u64>) -> Self {
+    pub(crate) fn of(
+        request: &SpawnRequest,
+        keeper: ProcessId,
+        soft_open_files: Option<u64>,
+    ) -> Self {
         Self {
             keeper,
             mark: request.mark,
@@ -44,7 +48,10 @@ impl Arguments {
     pub(crate) fn into_arguments(self) -> impl Iterator<Item = OsString> {
         let user = self.user.map(|user| {
             let numbers = [user.user, user.group].into_iter().chain(user.other_groups);
-            numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(":")
+            numbers
+                .map(|number| number.to_string())
+                .collect::<Vec<_>>()
+                .join(":")
         });
         let head = [
             self.keeper.to_string().into(),
@@ -66,7 +73,10 @@ impl Arguments {
             keeper: ProcessId::try_from(next()?.to_str()?.parse::<i32>().ok()?).ok()?,
             mark: Mark::decode(next()?.to_str()?.parse().ok()?)?,
             soft_open_files: parse_number(&next()?)?,
-            limits: Limits { open_files: parse_number(&next()?)?, memory_bytes: parse_number(&next()?)? },
+            limits: Limits {
+                open_files: parse_number(&next()?)?,
+                memory_bytes: parse_number(&next()?)?,
+            },
             user: parse_user(&next()?)?,
             working_dir: next()?.into(),
             program: next()?.into(),
@@ -76,7 +86,9 @@ impl Arguments {
 }
 
 fn number_or_none(number: Option<u64>) -> OsString {
-    number.map_or_else(|| NONE.to_owned(), |number| number.to_string()).into()
+    number
+        .map_or_else(|| NONE.to_owned(), |number| number.to_string())
+        .into()
 }
 
 /// The outer `Option` is whether it could be read, the inner one the value.
@@ -95,18 +107,29 @@ fn parse_user(text: &OsStr) -> Option<Option<UserIds>> {
     let mut numbers = text.split(':').map(str::parse::<u32>);
     let (user, group) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     let other_groups = numbers.collect::<Result<_, _>>().ok()?;
-    Some(Some(UserIds { user, group, other_groups }))
+    Some(Some(UserIds {
+        user,
+        group,
+        other_groups,
+    }))
 }
 
 /// The environment that the shim is started with: the launch's text as it is, so that a process at the gate is found by
 /// it too, and the rest under changed names.
 pub(crate) fn shim_environment(request: &SpawnRequest) -> Vec<(OsString, OsString)> {
-    let launch = (OsString::from(LAUNCH_VARIABLE), OsString::from(&request.launch_text.0));
-    let plugin = request.env.iter().filter(|(name, _)| name != LAUNCH_VARIABLE).map(|(name, value)| {
-        let mut prefixed = vec![PREFIX];
-        prefixed.extend_from_slice(name.as_bytes());
-        (OsString::from_vec(prefixed), value.clone())
-    });
+    let launch = (
+        OsString::from(LAUNCH_VARIABLE),
+        OsString::from(&request.launch_text.0),
+    );
+    let plugin = request
+        .env
+        .iter()
+        .filter(|(name, _)| name != LAUNCH_VARIABLE)
+        .map(|(name, value)| {
+            let mut prefixed = vec![PREFIX];
+            prefixed.extend_from_slice(name.as_bytes());
+            (OsString::from_vec(prefixed), value.clone())
+        });
     std::iter::once(launch).chain(plugin).collect()
 }
 
@@ -128,21 +151,37 @@ mod tests {
 
     fn request() -> SpawnRequest {
         SpawnRequest {
-            mark: Mark { node: NodeTag::new(3), ordinal: Ordinal::new(4) },
+            mark: Mark {
+                node: NodeTag::new(3),
+                ordinal: Ordinal::new(4),
+            },
             launch_text: LaunchText("node/entry/4".into()),
             program: "/bin/true".into(),
             args: vec!["-".into(), OsString::from_vec(vec![0xff, 0xfe])],
-            env: vec![("LD_PRELOAD".into(), "x".into()), (LAUNCH_VARIABLE.into(), "other".into())],
+            env: vec![
+                ("LD_PRELOAD".into(), "x".into()),
+                (LAUNCH_VARIABLE.into(), "other".into()),
+            ],
             working_dir: "/tmp".into(),
-            limits: Limits { open_files: Some(9), memory_bytes: None },
-            user: Some(UserIds { user: 1, group: 2, other_groups: vec![3, 4] }),
+            limits: Limits {
+                open_files: Some(9),
+                memory_bytes: None,
+            },
+            user: Some(UserIds {
+                user: 1,
+                group: 2,
+                other_groups: vec![3, 4],
+            }),
         }
     }
 
     #[test]
     fn arguments_round_trip() {
         let arguments = Arguments::of(&request(), ProcessId::current(), Some(1024));
-        assert_eq!(Arguments::parse(arguments.clone().into_arguments()), Some(arguments));
+        assert_eq!(
+            Arguments::parse(arguments.clone().into_arguments()),
+            Some(arguments)
+        );
         assert_eq!(Arguments::parse([]), None);
     }
 
@@ -151,8 +190,10 @@ mod tests {
         let shim = shim_environment(&request());
         assert!(shim.iter().all(|(name, _)| name != "LD_PRELOAD"));
         let plugin: Vec<_> = plugin_environment(shim.into_iter()).collect();
-        let expected: [(OsString, OsString); 2] =
-            [(LAUNCH_VARIABLE.into(), "node/entry/4".into()), ("LD_PRELOAD".into(), "x".into())];
+        let expected: [(OsString, OsString); 2] = [
+            (LAUNCH_VARIABLE.into(), "node/entry/4".into()),
+            ("LD_PRELOAD".into(), "x".into()),
+        ];
         assert_eq!(plugin, expected);
     }
 }

@@ -26,5 +26,9 @@ pub(super) fn keeper_is_parent(keeper: ProcessId) -> bool {
 pub(super) fn wait() -> io::Result<Gate> {
     let mut byte = [0; 1];
     let length = retry_on_intr(|| read(rustix::stdio::stdin(), &mut byte))?;
-    Ok(if length == 0 { Gate::Closed } else { Gate::Open })
+    Ok(if length == 0 {
+        Gate::Closed
+    } else {
+        Gate::Open
+    })
 }

@@ -48,7 +48,10 @@ pub(super) fn prepare(arguments: &Arguments) -> Result<(), (Setup, io::Error)> {
     // A session of its own rather than only a group: no controlling terminal to read from, to be stopped by or to be
     // hung up with, and every member that does not ask for another session can be told by its session's number.
     step(Setup::Session, setsid().map(drop).map_err(io::Error::from))?;
-    step(Setup::OpenFiles, limit_open_files(arguments.soft_open_files, arguments.limits))?;
+    step(
+        Setup::OpenFiles,
+        limit_open_files(arguments.soft_open_files, arguments.limits),
+    )?;
     if let Some(bytes) = arguments.limits.memory_bytes {
         step(Setup::Memory, limit(Resource::Data, bytes))?;
     }
@@ -56,7 +59,10 @@ pub(super) fn prepare(arguments: &Arguments) -> Result<(), (Setup, io::Error)> {
     if let Some(user) = &arguments.user {
         step(Setup::User, change_user(user))?;
     }
-    step(Setup::WorkingDirectory, std::env::set_current_dir(&arguments.working_dir))?;
+    step(
+        Setup::WorkingDirectory,
+        std::env::set_current_dir(&arguments.working_dir),
+    )?;
     let signal = set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from);
     step(Setup::ParentDeathSignal, signal)
 }
@@ -72,21 +78,45 @@ fn limit_open_files(soft: Option<u64>, limits: Limits) -> io::Result<()> {
     let Some(soft) = soft else { return Ok(()) };
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let soft = maximum.map_or(soft, |hard| soft.min(hard));
-    Ok(setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })?)
+    Ok(setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(soft),
+            maximum,
+        },
+    )?)
 }
 
 fn limit(resource: Resource, value: u64) -> io::Result<()> {
-    Ok(setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?)
+    Ok(setrlimit(
+        resource,
+        Rlimit {
+            current: Some(value),
+            maximum: Some(value),
+        },
+    )?)
 }
 
 /// The mark is one of several ways to find a family again. Inside another node's plugin the limit may already be lower
 /// than it and must not be raised: such a plugin is still found by its environment and its session.
 fn set_mark(value: u64) {
-    setrlimit(Resource::Rttime, Rlimit { current: Some(value), maximum: Some(value) }).ok();
+    setrlimit(
+        Resource::Rttime,
+        Rlimit {
+            current: Some(value),
+            maximum: Some(value),
+        },
+    )
+    .ok();
 }
 
 fn change_user(user: &UserIds) -> io::Result<()> {
-    let groups: Vec<Gid> = user.other_groups.iter().copied().map(Gid::from_raw).collect();
+    let groups: Vec<Gid> = user
+        .other_groups
+        .iter()
+        .copied()
+        .map(Gid::from_raw)
+        .collect();
     setgroups(&groups)?;
     let (uid, gid) = (Uid::from_raw(user.user), Gid::from_raw(user.group));
     setresgid(gid, gid, gid)?;

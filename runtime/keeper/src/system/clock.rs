@@ -7,12 +7,11 @@ use rustix::time::{ClockId, clock_gettime};
 /// A moment of the monotonic clock, as time since an arbitrary start. It stands still while the machine is suspended,
 /// which only lengthens a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(Duration);
+pub(crate) struct Moment(Duration);
 
 impl Moment {
     /// The present moment.
-    #[must_use]
-    pub fn now() -> Self {
+    pub(crate) fn now() -> Self {
         let time = clock_gettime(ClockId::Monotonic);
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
         let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
@@ -20,14 +19,12 @@ impl Moment {
     }
 
     /// The moment that much later.
-    #[must_use]
-    pub fn after(self, wait: Duration) -> Self {
+    pub(crate) fn after(self, wait: Duration) -> Self {
         Self(self.0.saturating_add(wait))
     }
 
     /// How long from `now` to this moment; zero if it has passed.
-    #[must_use]
-    pub fn until(self, now: Self) -> Duration {
+    pub(crate) fn until(self, now: Self) -> Duration {
         self.0.saturating_sub(now.0)
     }
 }

@@ -44,7 +44,12 @@ pub fn stat(pid: ProcessId) -> io::Result<Stat> {
     let mut file = fs::File::open(format!("/proc/{pid}/stat"))?;
     let length = file.read(&mut buffer).map_err(gone)?;
     let line = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default());
-    parse_stat(&line).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "unexpected form of /proc/PID/stat"))
+    parse_stat(&line).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            "unexpected form of /proc/PID/stat",
+        )
+    })
 }
 
 fn parse_stat(line: &str) -> Option<Stat> {
@@ -65,7 +70,11 @@ fn parse_stat(line: &str) -> Option<Stat> {
 
 /// A process that ends while its file is read gives `ESRCH`; that is the same as not found.
 fn gone(error: io::Error) -> io::Error {
-    if error.raw_os_error() == Some(libc::ESRCH) { io::ErrorKind::NotFound.into() } else { error }
+    if error.raw_os_error() == Some(libc::ESRCH) {
+        io::ErrorKind::NotFound.into()
+    } else {
+        error
+    }
 }
 
 /// Reads when a process started.
@@ -74,7 +83,10 @@ fn gone(error: io::Error) -> io::Error {
 ///
 /// As [`stat`].
 pub fn identity(pid: ProcessId) -> io::Result<ProcessIdentity> {
-    Ok(ProcessIdentity { pid, start_time: stat(pid)?.start_time })
+    Ok(ProcessIdentity {
+        pid,
+        start_time: stat(pid)?.start_time,
+    })
 }
 
 /// Reads the kernel function that a process waits in, for a person to see why it does not end; `None` if it waits in
@@ -92,15 +104,23 @@ pub fn wait_channel(pid: ProcessId) -> Option<String> {
 /// `NotFound`: there is no such process (any more).
 pub fn mark(pid: ProcessId) -> io::Result<Option<Mark>> {
     let mut limits = String::new();
-    fs::File::open(format!("/proc/{pid}/limits"))?.read_to_string(&mut limits).map_err(gone)?;
+    fs::File::open(format!("/proc/{pid}/limits"))?
+        .read_to_string(&mut limits)
+        .map_err(gone)?;
     Ok(parse_mark(&limits))
 }
 
 fn parse_mark(limits: &str) -> Option<Mark> {
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max realtime timeout"))?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max realtime timeout"))?;
     let mut fields = line.split_ascii_whitespace().map(str::parse::<u64>);
     let (soft, hard) = (fields.next()?.ok()?, fields.next()?.ok()?);
-    if soft == hard { Mark::decode(soft) } else { None }
+    if soft == hard {
+        Mark::decode(soft)
+    } else {
+        None
+    }
 }
 
 /// Reads a process's [`LaunchText`] from its environment; `None` if it has none, is a zombie or gone, or may not be
@@ -112,14 +132,23 @@ fn parse_mark(limits: &str) -> Option<Mark> {
 pub fn launch_text(pid: ProcessId) -> io::Result<Option<LaunchText>> {
     match read_environment(pid).map_err(gone) {
         Ok(environment) => Ok(parse_launch_text(&environment)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound) => Ok(None),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound
+            ) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }
 
 fn read_environment(pid: ProcessId) -> io::Result<Vec<u8>> {
     let mut environment = Vec::new();
-    fs::File::open(format!("/proc/{pid}/environ"))?.take(MAX_ENVIRONMENT_BYTES).read_to_end(&mut environment)?;
+    fs::File::open(format!("/proc/{pid}/environ"))?
+        .take(MAX_ENVIRONMENT_BYTES)
+        .read_to_end(&mut environment)?;
     Ok(environment)
 }
 
@@ -165,18 +194,33 @@ mod tests {
     /// SUP-32
     #[test]
     fn only_equal_limits_are_a_mark() {
-        let mark = Mark { node: NodeTag::new(5), ordinal: Ordinal::new(9) };
+        let mark = Mark {
+            node: NodeTag::new(5),
+            ordinal: Ordinal::new(9),
+        };
         let limits = |soft: &str| {
-            format!("Max realtime priority     0        0\nMax realtime timeout      {soft}  {}  us\n", mark.encode())
+            format!(
+                "Max realtime priority     0        0\nMax realtime timeout      {soft}  {}  us\n",
+                mark.encode()
+            )
         };
         assert_eq!(parse_mark(&limits(&mark.encode().to_string())), Some(mark));
         assert_eq!(parse_mark(&limits("200000")), None);
-        assert_eq!(parse_mark("Max realtime timeout      unlimited            unlimited            us"), None);
+        assert_eq!(
+            parse_mark("Max realtime timeout      unlimited            unlimited            us"),
+            None
+        );
     }
 
     #[test]
     fn launch_text_is_a_whole_variable() {
-        assert_eq!(parse_launch_text(b"X=1\0TREEWARDEN_LAUNCH=n/e/1\0"), Some(LaunchText("n/e/1".into())));
-        assert_eq!(parse_launch_text(b"XTREEWARDEN_LAUNCH=n/e/1\0TREEWARDEN_LAUNCHES=2\0"), None);
+        assert_eq!(
+            parse_launch_text(b"X=1\0TREEWARDEN_LAUNCH=n/e/1\0"),
+            Some(LaunchText("n/e/1".into()))
+        );
+        assert_eq!(
+            parse_launch_text(b"XTREEWARDEN_LAUNCH=n/e/1\0TREEWARDEN_LAUNCHES=2\0"),
+            None
+        );
     }
 }

@@ -1,11 +1,14 @@
 //! Signal dispositions and masks.
-#![expect(unsafe_code, reason = "libc refuses to touch two signals, nix knows no real-time ones, rustix no dispositions")]
+#![expect(
+    unsafe_code,
+    reason = "libc refuses to touch two signals, nix knows no real-time ones, rustix no dispositions"
+)]
 
 use std::io;
 
+use nix::sys::signal::Signal;
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::signal::Signal;
 
 /// The kernel's number of signals on the architectures that Treewarden runs on.
 const SIGNAL_COUNT: libc::c_int = 64;
@@ -21,17 +24,29 @@ const DEFAULT_ACTION: [u64; 4] = [0; 4];
 /// By the kernel's own call: libc refuses the two signals that it keeps for itself, and some ancestor may ignore those too.
 pub(crate) fn reset_all() -> io::Result<()> {
     let nothing = std::ptr::null_mut::<u64>();
-    for signal in (1..=SIGNAL_COUNT).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal)) {
+    for signal in
+        (1..=SIGNAL_COUNT).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
+    {
         // SAFETY: the action is valid for reading and as large as the kernel's; the old one is not asked for; the last
         // argument is the size of the kernel's signal set, one bit a signal. The default disposition runs no code of ours.
         let result = unsafe {
-            libc::syscall(libc::SYS_rt_sigaction, signal, DEFAULT_ACTION.as_ptr(), nothing, SIGNAL_SET_BYTES)
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                DEFAULT_ACTION.as_ptr(),
+                nothing,
+                SIGNAL_SET_BYTES,
+            )
         };
         if result != 0 {
             return Err(io::Error::last_os_error());
         }
     }
-    Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
+    Ok(sigprocmask(
+        SigmaskHow::SIG_SETMASK,
+        Some(&SigSet::empty()),
+        None,
+    )?)
 }
 
 /// Blocks every signal and returns a descriptor that becomes readable on SIGCHLD. SIGCHLD keeps its default
@@ -42,5 +57,8 @@ pub(crate) fn block_all_and_watch_children() -> io::Result<SignalFd> {
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)?;
     let mut children = SigSet::empty();
     children.add(Signal::SIGCHLD);
-    Ok(SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
+    Ok(SignalFd::with_flags(
+        &children,
+        SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK,
+    )?)
 }

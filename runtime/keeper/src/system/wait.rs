@@ -69,10 +69,15 @@ fn look(kind: libc::idtype_t, id: libc::id_t, more: libc::c_int) -> io::Result<L
 fn read(information: &libc::siginfo_t) -> Look {
     // SAFETY: after a successful waitid the SIGCHLD fields are the valid ones, or all is zero.
     let (pid, status) = unsafe { (information.si_pid(), information.si_status()) };
-    let Ok(pid) = ProcessId::try_from(pid) else { return Look::AllRunning };
+    let Ok(pid) = ProcessId::try_from(pid) else {
+        return Look::AllRunning;
+    };
     let status = match information.si_code {
         libc::CLD_EXITED => ExitStatus::Code(status),
-        code => ExitStatus::Signal { signal: status, core: code == libc::CLD_DUMPED },
+        code => ExitStatus::Signal {
+            signal: status,
+            core: code == libc::CLD_DUMPED,
+        },
     };
     Look::Ended(pid, status)
 }

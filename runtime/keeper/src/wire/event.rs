@@ -72,3 +72,67 @@ pub struct UnascribedProcess {
     /// The program's short name, as the kernel keeps it.
     pub name: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{MAX_EVENT_BYTES, MAX_NAMED_UNASCRIBED};
+
+    #[test]
+    fn events_round_trip() {
+        let (ordinal, pid) = (Ordinal::new(3), ProcessId::current());
+        for event in [
+            Event::Hello { pid },
+            Event::CannotStart {
+                reason: "why".into(),
+            },
+            Event::Spawned {
+                ordinal,
+                pid,
+                start_time: StartTime(4),
+            },
+            Event::Refused {
+                ordinal: None,
+                reason: "why".into(),
+            },
+            Event::Exited {
+                ordinal,
+                status: ExitStatus::Signal {
+                    signal: 11,
+                    core: true,
+                },
+            },
+            Event::Gone {
+                ordinal,
+                evidence: Evidence::Tree,
+                killed: true,
+            },
+            largest(),
+        ] {
+            let bytes = serde_json::to_vec(&event).unwrap();
+            assert_eq!(serde_json::from_slice::<Event>(&bytes).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn largest_event_fits_into_its_packet() {
+        assert!(serde_json::to_vec(&largest()).unwrap().len() <= MAX_EVENT_BYTES);
+    }
+
+    fn largest() -> Event {
+        let pid = ProcessId::try_from(i32::MAX).unwrap();
+        let identity = ProcessIdentity {
+            pid,
+            start_time: StartTime(u64::MAX),
+        };
+        // 15 bytes, each of which JSON writes as six characters.
+        let process = UnascribedProcess {
+            identity,
+            name: "\u{1}".repeat(15),
+        };
+        Event::Unascribed {
+            processes: vec![process; MAX_NAMED_UNASCRIBED],
+            more: usize::MAX,
+        }
+    }
+}

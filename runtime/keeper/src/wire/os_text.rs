@@ -38,7 +38,8 @@ impl<'de> Deserialize<'de> for OsText {
 }
 
 fn borrowed(text: &OsStr) -> Borrowed<'_> {
-    text.to_str().map_or_else(|| Borrowed::Bytes(text.as_bytes()), Borrowed::Text)
+    text.to_str()
+        .map_or_else(|| Borrowed::Bytes(text.as_bytes()), Borrowed::Text)
 }
 
 /// For `#[serde(with = …)]` on paths.
@@ -47,11 +48,16 @@ pub(super) mod path {
 
     use super::{Deserialize, Deserializer, OsText, Serialize, Serializer, borrowed};
 
-    pub(in super::super) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(in super::super) fn serialize<S: Serializer>(
+        path: &Path,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         borrowed(path.as_os_str()).serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<PathBuf, D::Error> {
         Ok(OsText::deserialize(deserializer)?.0.into())
     }
 }
@@ -62,12 +68,20 @@ pub(super) mod list {
 
     use super::{Deserialize, Deserializer, OsText, Serializer, borrowed};
 
-    pub(in super::super) fn serialize<S: Serializer>(list: &[OsString], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(in super::super) fn serialize<S: Serializer>(
+        list: &[OsString],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(list.iter().map(|text| borrowed(text)))
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OsString>, D::Error> {
-        Ok(Vec::<OsText>::deserialize(deserializer)?.into_iter().map(|text| text.0).collect())
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<OsString>, D::Error> {
+        Ok(Vec::<OsText>::deserialize(deserializer)?
+            .into_iter()
+            .map(|text| text.0)
+            .collect())
     }
 }
 
@@ -81,13 +95,20 @@ pub(super) mod pairs {
         pairs: &[(OsString, OsString)],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(pairs.iter().map(|(name, value)| (borrowed(name), borrowed(value))))
+        serializer.collect_seq(
+            pairs
+                .iter()
+                .map(|(name, value)| (borrowed(name), borrowed(value))),
+        )
     }
 
     pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<(OsString, OsString)>, D::Error> {
         let pairs = Vec::<(OsText, OsText)>::deserialize(deserializer)?;
-        Ok(pairs.into_iter().map(|(name, value)| (name.0, value.0)).collect())
+        Ok(pairs
+            .into_iter()
+            .map(|(name, value)| (name.0, value.0))
+            .collect())
     }
 }

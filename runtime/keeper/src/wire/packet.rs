@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
 /// Room for more descriptors than any packet may carry, so that a wrong number is counted rather than cut off.
@@ -29,15 +29,30 @@ pub(crate) enum Received {
 }
 
 /// Sends one packet. `WouldBlock` when the socket's buffer is full; the packet was then not sent at all.
-pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+pub(crate) fn send(
+    socket: BorrowedFd<'_>,
+    bytes: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTOR_ROOM))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many descriptors for one packet"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "too many descriptors for one packet",
+        ));
     }
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-    let sent = rustix::io::retry_on_intr(|| sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags))?;
-    if sent == bytes.len() { Ok(()) } else { Err(io::Error::new(io::ErrorKind::WriteZero, "a packet was cut short")) }
+    let sent =
+        rustix::io::retry_on_intr(|| sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags))?;
+    if sent == bytes.len() {
+        Ok(())
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::WriteZero,
+            "a packet was cut short",
+        ))
+    }
 }
 
 /// Receives one packet into `buffer`. `WouldBlock` when none waits.
@@ -45,7 +60,9 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<R
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTOR_ROOM))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-    let message = rustix::io::retry_on_intr(|| recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, flags));
+    let message = rustix::io::retry_on_intr(|| {
+        recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, flags)
+    });
     let message = match message {
         Ok(message) => message,
         // The other end closed with packets of ours unread.
@@ -62,13 +79,27 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<R
     if message.bytes == 0 && descriptors.is_empty() && hung_up(socket)? {
         return Ok(Received::End);
     }
-    let truncated = message.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
-    Ok(Received::Packet { length: message.bytes, descriptors, truncated })
+    let truncated = message
+        .flags
+        .intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
+    Ok(Received::Packet {
+        length: message.bytes,
+        descriptors,
+        truncated,
+    })
 }
 
 fn hung_up(socket: BorrowedFd<'_>) -> io::Result<bool> {
     let socket = socket.as_fd();
     let mut entries = [PollFd::new(&socket, PollFlags::empty())];
-    poll(&mut entries, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
-    Ok(entries.iter().any(|entry| entry.revents().contains(PollFlags::HUP)))
+    poll(
+        &mut entries,
+        Some(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        }),
+    )?;
+    Ok(entries
+        .iter()
+        .any(|entry| entry.revents().contains(PollFlags::HUP)))
 }

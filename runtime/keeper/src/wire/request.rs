@@ -103,3 +103,64 @@ pub struct UserIds {
     #[serde(default)]
     pub other_groups: Vec<u32>,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
+    use super::*;
+    use crate::mark::NodeTag;
+
+    fn spawn() -> SpawnRequest {
+        SpawnRequest {
+            mark: Mark {
+                node: NodeTag::new(1),
+                ordinal: Ordinal::new(2),
+            },
+            launch_text: LaunchText("node/entry/2".into()),
+            program: OsString::from_vec(vec![b'/', 0xff]).into(),
+            args: vec![
+                "plain".into(),
+                OsString::from_vec(vec![0xfe]),
+                OsString::new(),
+            ],
+            env: vec![
+                ("TOKEN".into(), "secret-value".into()),
+                (OsString::from_vec(vec![0xfd]), "x".into()),
+            ],
+            working_dir: "/".into(),
+            limits: Limits {
+                open_files: Some(1),
+                memory_bytes: None,
+            },
+            user: Some(UserIds {
+                user: 1,
+                group: 2,
+                other_groups: vec![3],
+            }),
+        }
+    }
+
+    #[test]
+    fn requests_round_trip_whatever_the_bytes() {
+        let ordinal = Ordinal::new(7);
+        for request in [
+            Request::Spawn(Box::new(spawn())),
+            Request::Interrupt { ordinal },
+            Request::Kill { ordinal },
+        ] {
+            let bytes = serde_json::to_vec(&request).unwrap();
+            assert_eq!(serde_json::from_slice::<Request>(&bytes).unwrap(), request);
+        }
+    }
+
+    /// SUP-30: nothing secret reaches a log by way of a debug format.
+    #[test]
+    fn debug_shows_no_value_of_the_environment() {
+        let text = format!("{:?}", Request::Spawn(Box::new(spawn())));
+        assert!(
+            text.contains("TOKEN") && !text.contains("secret-value"),
+            "{text}"
+        );
+    }
+}

@@ -72,7 +72,7 @@ fn any_kind_of_id_is_echoed(target: &Target) {
 fn cancelled_call_sees_it_and_is_still_answered(target: &Target) {
     let mut plugin = target.start().ready();
     let other = plugin.begin("hold", json!(null), 20_000);
-    let id = plugin.begin("until_cancelled", json!(null), 20_000);
+    let id = plugin.begin("until_cancelled", json!(null), 120_000);
     assert_eq!(plugin.call("ping", json!(null)), "pong");
     plugin.send(&json!({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": id}}));
     let answer = plugin.answer(&id);
@@ -121,7 +121,7 @@ fn call_made_in_a_call_does_not_outlast_it(target: &Target) {
     let mut plugin = target.start().ready();
     let id = plugin.begin(
         "relay",
-        json!({"service": "witness", "method": "note", "params": null}),
+        json!({"service": "witness", "method": "note", "params": null, "timeout_ms": 600_000}),
         80,
     );
     plugin.incoming("service.call");

@@ -106,7 +106,7 @@ fn finalizer_calls_a_service_that_still_answers(target: &Target) {
 fn end_of_stdin_is_shutdown(target: &Target) {
     let trace = Trace::new();
     let plugin = start(target, &trace, "second:call").ready();
-    let (status, _) = plugin.end();
+    let (status, log) = plugin.end();
     assert_eq!(
         trace.lines(),
         ["second", "first"],
@@ -117,6 +117,7 @@ fn end_of_stdin_is_shutdown(target: &Target) {
         Some(1),
         "nobody was left to tell but the exit code"
     );
+    assert!(log.contains("connection to the host is gone"), "{log}");
 }
 
 /// SUP-22
@@ -166,7 +167,7 @@ fn call_in_flight_ends_before_the_finalizers_run(target: &Target) {
 fn call_that_does_not_end_is_told_and_keeps_no_finalizer_from_running(target: &Target) {
     let trace = Trace::new();
     let mut plugin = start(target, &trace, "").ready();
-    let told = plugin.begin("until_cancelled", json!(null), 20_000);
+    let told = plugin.begin("until_cancelled", json!(null), 120_000);
     let held = plugin.begin("hold", json!(null), 20_000);
     let shutdown = plugin.request("shutdown", json!({"timeout_ms": 400}));
     assert_eq!(plugin.answer(&told)["result"], "cancelled");

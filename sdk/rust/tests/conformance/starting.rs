@@ -76,5 +76,10 @@ fn run_by_hand_reads_local_and_zero(target: &Target) {
         json!({"id": "local", "generation": 0})
     );
     assert_eq!(plugin.call("config", json!(null)), json!(null));
+    assert_eq!(
+        plugin.call("started", json!(null)),
+        true,
+        "the first call is the start"
+    );
     assert!(plugin.end().0.success());
 }

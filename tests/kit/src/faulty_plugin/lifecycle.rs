@@ -2,7 +2,6 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ pub(crate) fn run(plugin: &Arc<Plugin>) -> ! {
     let mut input = BufReader::new(std::io::stdin().lock());
     let mut line = Vec::new();
     loop {
-        if plugin.faults.on("no-read") {
+        if plugin.faults.on("no-read") && !plugin.initialize.lock().unwrap().is_null() {
             sleep_for_ever();
         }
         line.clear();
@@ -132,11 +131,15 @@ fn shutdown(plugin: &Arc<Plugin>, id: &Value) {
     std::thread::spawn(move || wire::answer(&plugin, &id, finalize(&plugin).map(|()| Value::Null)));
 }
 
-/// Runs the finalizers, once.
+/// Runs the finalizers, once, or waits for whoever runs them.
 fn finalize(plugin: &Plugin) -> Result<(), Value> {
-    if plugin.finalizing.swap(true, Ordering::SeqCst) {
-        return Ok(());
-    }
+    plugin
+        .finalized
+        .get_or_init(|| run_finalizers(plugin))
+        .clone()
+}
+
+fn run_finalizers(plugin: &Plugin) -> Result<(), Value> {
     plugin.trace.event("finalizer", &Value::Null);
     if let Some(target) = plugin.faults.text("finalizer-call") {
         let (service, method) = target

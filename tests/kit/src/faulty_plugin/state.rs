@@ -1,8 +1,8 @@
 //! What all parts of the plugin share.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Mutex, mpsc};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, OnceLock, mpsc};
 
 use serde_json::{Value, json};
 
@@ -35,8 +35,8 @@ pub(crate) struct Plugin {
     pub(crate) next_id: AtomicU64,
     /// Ids of calls that the host has cancelled.
     pub(crate) cancelled: Mutex<HashSet<String>>,
-    /// Whether the finalizers have begun.
-    pub(crate) finalizing: AtomicBool,
+    /// How the finalizers ended; whoever else wants to run them waits for that.
+    pub(crate) finalized: OnceLock<Result<(), Value>>,
 }
 
 impl Plugin {
@@ -63,7 +63,7 @@ impl Plugin {
             pending: Mutex::default(),
             next_id: AtomicU64::new(1),
             cancelled: Mutex::default(),
-            finalizing: AtomicBool::new(false),
+            finalized: OnceLock::new(),
         }
     }
 

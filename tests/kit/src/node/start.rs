@@ -93,6 +93,24 @@ pub(super) fn run_to_end(directory: &Path, options: &Options) -> Output {
     )
 }
 
+/// Runs the binary with these arguments in an empty directory, without a node's address or token in its environment.
+pub(crate) fn plain(arguments: &[&str], bound: Duration) -> Output {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = Command::new(binaries::treewarden());
+    command
+        .args(arguments)
+        .current_dir(&directory)
+        .env_remove("TREEWARDEN_URL")
+        .env_remove("TREEWARDEN_TOKEN");
+    to_end(
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+        bound,
+    )
+}
+
 /// Runs a client command.
 pub(super) fn client(url: &str, token_file: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binaries::treewarden());

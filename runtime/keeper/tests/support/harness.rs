@@ -1,5 +1,14 @@
 //! A keeper under test, and what its plugins do.
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, unreachable_pub, missing_docs, reason = "test code")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    missing_docs,
+    reason = "test code"
+)]
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,7 +24,8 @@ use treewarden_keeper::system::process;
 use treewarden_keeper::system::wait;
 use treewarden_keeper::wire::{Event, Limits, Request, SpawnRequest};
 use treewarden_keeper::{
-    Evidence, ExitStatus, KeeperOptions, KeeperProcess, LaunchText, Link, Mark, NodeTag, Ordinal, ProcessId, start,
+    Evidence, ExitStatus, KeeperOptions, KeeperProcess, LaunchText, Link, Mark, NodeTag, Ordinal,
+    ProcessId, start,
 };
 
 pub const BOUND: Duration = Duration::from_secs(20);
@@ -24,16 +34,26 @@ pub const BOUND: Duration = Duration::from_secs(20);
 fn new_node() -> NodeMarks {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    NodeMarks { tag: NodeTag::new((process << 5) + count % 32), id: format!("node-{process}-{count}") }
+    NodeMarks {
+        tag: NodeTag::new((process << 5) + count % 32),
+        id: format!("node-{process}-{count}"),
+    }
 }
 
+/// The small binary, or the one that `TW_KEEPER` names (to measure another build of it).
 pub fn program() -> PathBuf {
-    std::env::var_os("TW_KEEPER").map_or_else(|| env!("CARGO_BIN_EXE_treewarden-keeper").into(), PathBuf::from)
+    std::env::var_os("TW_KEEPER").map_or_else(
+        || env!("CARGO_BIN_EXE_treewarden-keeper").into(),
+        PathBuf::from,
+    )
 }
 
 /// How often a racy scenario is repeated, times `TW_ROUNDS` (default 1).
 pub fn rounds(base: usize) -> usize {
-    base * std::env::var("TW_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+    base * std::env::var("TW_ROUNDS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1)
 }
 
 pub struct Keeper {
@@ -68,9 +88,18 @@ impl Keeper {
     pub fn start() -> Self {
         let data = tempfile::tempdir().unwrap();
         let (link, process) = start(&options(data.path())).unwrap();
-        let mut keeper = Self { link: Some(link), process, data, node: new_node(), seen: Vec::new(), next: 1 };
+        let mut keeper = Self {
+            link: Some(link),
+            process,
+            data,
+            node: new_node(),
+            seen: Vec::new(),
+            next: 1,
+        };
         let pid = keeper.process.pid;
-        keeper.wait_for(|event| matches!(event, Event::Hello { pid: own } if *own == pid).then_some(()));
+        keeper.wait_for(|event| {
+            matches!(event, Event::Hello { pid: own } if *own == pid).then_some(())
+        });
         keeper
     }
 
@@ -82,7 +111,10 @@ impl Keeper {
         let ordinal = Ordinal::new(self.next);
         self.next += 1;
         SpawnRequest {
-            mark: Mark { node: self.node.tag, ordinal },
+            mark: Mark {
+                node: self.node.tag,
+                ordinal,
+            },
             launch_text: LaunchText(format!("{}/entry/{ordinal}", self.node.id)),
             program: program.into(),
             args: args.iter().map(OsString::from).collect(),
@@ -96,12 +128,27 @@ impl Keeper {
     /// Starts a plugin that waits at the gate.
     pub fn spawn_request(&mut self, request: SpawnRequest) -> Plugin {
         let ordinal = request.ordinal();
-        let (stdin_read, stdin) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
-        let (stdout, stdout_write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+        let (stdin_read, stdin) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+        let (stdout, stdout_write) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
         let request = Request::Spawn(Box::new(request));
-        self.send(&request, &[stdin_read.as_fd(), stdout_write.as_fd(), stdout_write.as_fd()]);
+        self.send(
+            &request,
+            &[
+                stdin_read.as_fd(),
+                stdout_write.as_fd(),
+                stdout_write.as_fd(),
+            ],
+        );
         let (pid, pidfd) = self.wait_spawned(ordinal);
-        Plugin { ordinal, pid, pidfd, stdin: Some(stdin.into()), stdout: stdout.into() }
+        Plugin {
+            ordinal,
+            pid,
+            pidfd,
+            stdin: Some(stdin.into()),
+            stdout: stdout.into(),
+        }
     }
 
     pub fn spawn(&mut self, program: &str, args: &[&str]) -> Plugin {
@@ -136,11 +183,21 @@ impl Keeper {
     }
 
     pub fn kill(&mut self, plugin: &Plugin) {
-        self.send(&Request::Kill { ordinal: plugin.ordinal }, &[]);
+        self.send(
+            &Request::Kill {
+                ordinal: plugin.ordinal,
+            },
+            &[],
+        );
     }
 
     pub fn interrupt(&mut self, plugin: &Plugin) {
-        self.send(&Request::Interrupt { ordinal: plugin.ordinal }, &[]);
+        self.send(
+            &Request::Interrupt {
+                ordinal: plugin.ordinal,
+            },
+            &[],
+        );
     }
 
     /// The next event, if one comes in time.
@@ -166,7 +223,8 @@ impl Keeper {
             return found;
         }
         let end = Instant::now() + BOUND;
-        while let Some((event, _)) = self.next_event(end.saturating_duration_since(Instant::now())) {
+        while let Some((event, _)) = self.next_event(end.saturating_duration_since(Instant::now()))
+        {
             let found = pick(&event);
             self.seen.push(event);
             if let Some(found) = found {
@@ -178,11 +236,17 @@ impl Keeper {
 
     fn wait_spawned(&mut self, wanted: Ordinal) -> (ProcessId, OwnedFd) {
         let end = Instant::now() + BOUND;
-        while let Some((event, pidfd)) = self.next_event(end.saturating_duration_since(Instant::now())) {
+        while let Some((event, pidfd)) =
+            self.next_event(end.saturating_duration_since(Instant::now()))
+        {
             self.seen.push(event.clone());
             match event {
-                Event::Spawned { ordinal, pid, .. } if ordinal == wanted => return (pid, pidfd.expect("a pidfd comes along")),
-                Event::Refused { ordinal, reason } if ordinal == Some(wanted) => panic!("refused: {reason}"),
+                Event::Spawned { ordinal, pid, .. } if ordinal == wanted => {
+                    return (pid, pidfd.expect("a pidfd comes along"));
+                }
+                Event::Refused { ordinal, reason } if ordinal == Some(wanted) => {
+                    panic!("refused: {reason}")
+                }
                 _ => {}
             }
         }
@@ -201,7 +265,11 @@ impl Keeper {
     pub fn wait_gone(&mut self, plugin: &Plugin) -> bool {
         let wanted = plugin.ordinal;
         let (evidence, killed) = self.wait_for(|event| match event {
-            Event::Gone { ordinal, evidence, killed } if *ordinal == wanted => Some((*evidence, *killed)),
+            Event::Gone {
+                ordinal,
+                evidence,
+                killed,
+            } if *ordinal == wanted => Some((*evidence, *killed)),
             _ => None,
         });
         assert_eq!(evidence, Evidence::Tree);
@@ -211,7 +279,8 @@ impl Keeper {
     /// Whether an event of this kind comes within a time in which it surely would if it came at all.
     pub fn comes_within(&mut self, bound: Duration, pick: impl Fn(&Event) -> bool) -> bool {
         let end = Instant::now() + bound;
-        while let Some((event, _)) = self.next_event(end.saturating_duration_since(Instant::now())) {
+        while let Some((event, _)) = self.next_event(end.saturating_duration_since(Instant::now()))
+        {
             let found = pick(&event);
             self.seen.push(event);
             if found {
@@ -222,13 +291,22 @@ impl Keeper {
     }
 
     pub fn is_gone_told(&self, plugin: &Plugin) -> bool {
-        self.seen.iter().any(|event| matches!(event, Event::Gone { ordinal, .. } if *ordinal == plugin.ordinal))
+        self.seen
+            .iter()
+            .any(|event| matches!(event, Event::Gone { ordinal, .. } if *ordinal == plugin.ordinal))
     }
 
     /// How many living processes bear a mark of this launch.
     pub fn survivors(&self, plugin: &Plugin) -> usize {
         let found = scan_marked(&self.node).unwrap();
-        found.iter().filter(|process| process.mark.is_some_and(|mark| mark.ordinal == plugin.ordinal)).count()
+        found
+            .iter()
+            .filter(|process| {
+                process
+                    .mark
+                    .is_some_and(|mark| mark.ordinal == plugin.ordinal)
+            })
+            .count()
     }
 
     /// Closes the node's end, as a crash of the node does.
@@ -245,7 +323,10 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.link = None;
-        assert!(self.wait_ended(BOUND) || std::thread::panicking(), "the keeper does not end");
+        assert!(
+            self.wait_ended(BOUND) || std::thread::panicking(),
+            "the keeper does not end"
+        );
         wait::reap(self.process.pid).ok();
     }
 }
@@ -257,14 +338,21 @@ impl Plugin {
     }
 
     pub fn write(&mut self, text: &str) {
-        self.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+        self.stdin
+            .as_mut()
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
     }
 
     /// Reads one line of the plugin's output.
     pub fn line(&mut self) -> String {
         let mut line = Vec::new();
         let mut byte = [0; 1];
-        while ready(&self.stdout, PollFlags::IN, BOUND) && self.stdout.read(&mut byte).unwrap() == 1 && byte != *b"\n" {
+        while ready(&self.stdout, PollFlags::IN, BOUND)
+            && self.stdout.read(&mut byte).unwrap() == 1
+            && byte != *b"\n"
+        {
             line.push(byte[0]);
         }
         String::from_utf8(line).unwrap()
@@ -279,14 +367,27 @@ impl Plugin {
 
     pub fn pid_line(&mut self) -> ProcessId {
         let line = self.line();
-        ProcessId::try_from(line.trim().parse::<i32>().unwrap_or_else(|_| panic!("no pid: {line:?}"))).unwrap()
+        ProcessId::try_from(
+            line.trim()
+                .parse::<i32>()
+                .unwrap_or_else(|_| panic!("no pid: {line:?}")),
+        )
+        .unwrap()
     }
 }
 
 /// Whether a descriptor gets ready in time.
 pub fn ready(descriptor: impl AsFd, flags: PollFlags, bound: Duration) -> bool {
-    let timeout = Timespec { tv_sec: i64::try_from(bound.as_secs()).unwrap(), tv_nsec: i64::from(bound.subsec_nanos()) };
-    poll(&mut [PollFd::new(&descriptor.as_fd(), flags)], Some(&timeout)).unwrap() > 0
+    let timeout = Timespec {
+        tv_sec: i64::try_from(bound.as_secs()).unwrap(),
+        tv_nsec: i64::from(bound.subsec_nanos()),
+    };
+    poll(
+        &mut [PollFd::new(&descriptor.as_fd(), flags)],
+        Some(&timeout),
+    )
+    .unwrap()
+        > 0
 }
 
 /// Waits until a condition holds.

@@ -1,0 +1,5 @@
+//! Floors: the same thing without a node.
+
+pub(crate) mod echo;
+pub(crate) mod spawn;
+pub(crate) mod sync;
