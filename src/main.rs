@@ -13,7 +13,11 @@ mod serve;
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     // The two inner programs come first: a shim is on the way of every launch, and must not do anything else.
-    match arguments.next().as_deref().and_then(std::ffi::OsStr::to_str) {
+    match arguments
+        .next()
+        .as_deref()
+        .and_then(std::ffi::OsStr::to_str)
+    {
         Some("shim") => treewarden_keeper::run_shim(arguments),
         Some("keeper") => treewarden_keeper::run_keeper(arguments),
         _ => command_line(),

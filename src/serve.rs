@@ -51,21 +51,35 @@ fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
         Some(path) => config::load(path)?,
         None => Config::default(),
     };
-    let data_dir = options.data_dir.or_else(|| config.node.data_dir.clone()).unwrap_or_else(|| DATA_DIR.into());
-    let data_dir = std::path::absolute(&data_dir).with_context(|| format!("data directory {}", data_dir.display()))?;
+    let data_dir = options
+        .data_dir
+        .or_else(|| config.node.data_dir.clone())
+        .unwrap_or_else(|| DATA_DIR.into());
+    let data_dir = std::path::absolute(&data_dir)
+        .with_context(|| format!("data directory {}", data_dir.display()))?;
     let address = listen_address(options.listen.as_deref(), &config)?;
-    let soft_open_files = treewarden_runtime::system::raise_open_files().context("the limit of open files could not be raised")?;
-    treewarden_keeper::orphans::become_subreaper().context("the node could not become a subreaper")?;
+    let soft_open_files = treewarden_runtime::system::raise_open_files()
+        .context("the limit of open files could not be raised")?;
+    treewarden_keeper::orphans::become_subreaper()
+        .context("the node could not become a subreaper")?;
 
-    let open = treewarden_storage::OpenOptions { storage_floor: config.node.storage_floor, ..Default::default() };
+    let open = treewarden_storage::OpenOptions {
+        storage_floor: config.node.storage_floor,
+        ..Default::default()
+    };
     let opened = treewarden_storage::open(&data_dir, open)?;
     if let Some(jump) = opened.counters_raised {
         tracing::warn!(reason = %jump, "Every counter was raised, so that no number is given twice");
     }
     let listener = listen(address)?;
     let address = listener.local_addr()?;
-    let boot_id = treewarden_keeper::system::boot_id()?.parse().context("the boot id can't be read")?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("treewarden").build()?;
+    let boot_id = treewarden_keeper::system::boot_id()?
+        .parse()
+        .context("the boot id can't be read")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("treewarden")
+        .build()?;
     runtime.block_on(async {
         logging.tell_drops();
         admin_token::ensure(&opened.store, &data_dir).await?;
@@ -103,7 +117,9 @@ fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
 fn ready(address: SocketAddr) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
     // Whoever started the node may have gone; the node goes on.
-    writeln!(stdout, "treewarden ready on http://{address}").and_then(|()| stdout.flush()).ok();
+    writeln!(stdout, "treewarden ready on http://{address}")
+        .and_then(|()| stdout.flush())
+        .ok();
     Ok(())
 }
 
@@ -128,17 +144,23 @@ fn listen_address(flag: Option<&str>, config: &Config) -> anyhow::Result<SocketA
             None => LISTEN.parse()?,
         });
     };
-    let address: SocketAddr =
-        flag.parse().with_context(|| format!("--listen {flag} is no address with a port, such as {LISTEN}"))?;
+    let address: SocketAddr = flag
+        .parse()
+        .with_context(|| format!("--listen {flag} is no address with a port, such as {LISTEN}"))?;
     if !NodeConfig::may_listen(address, config.node.behind_proxy) {
-        bail!("--listen {flag} is reachable from outside: that needs behind_proxy: true in the configuration, and a proxy that ends TLS");
+        bail!(
+            "--listen {flag} is reachable from outside: that needs behind_proxy: true in the configuration, and a proxy that ends TLS"
+        );
     }
     Ok(address)
 }
 
 fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    let listener = TcpListener::bind(address)
-        .with_context(|| format!("could not listen on {address}; is another node running? choose another with --listen"))?;
+    let listener = TcpListener::bind(address).with_context(|| {
+        format!(
+            "could not listen on {address}; is another node running? choose another with --listen"
+        )
+    })?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
@@ -148,7 +170,9 @@ struct FileSource(Option<PathBuf>);
 
 impl ConfigSource for FileSource {
     fn load(&self) -> Result<BTreeMap<EntryName, Declaration>, Vec<String>> {
-        let Some(path) = &self.0 else { return Ok(BTreeMap::new()) };
+        let Some(path) = &self.0 else {
+            return Ok(BTreeMap::new());
+        };
         match config::load(path) {
             Ok(config) => Ok(config.entries),
             Err(error) => {

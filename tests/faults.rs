@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use treewarden_kit::process::{self, descriptors, resident, zombies};
-use treewarden_kit::{Entry, Node, Options, Stopwatch, wait_for, wait_until, rounds};
+use treewarden_kit::{Entry, Node, Options, Stopwatch, rounds, wait_for, wait_until};
 
 const BOUND: Duration = Duration::from_secs(20);
 
@@ -336,7 +336,10 @@ fn runs_out_of_memory() {
 #[test]
 fn is_killed_by_someone_else() {
     survives(
-        Entry::new("faulty").key("retry", json!({ "initial": "10 millis", "max": "50 millis", "restarts": 50 })),
+        Entry::new("faulty").key(
+            "retry",
+            json!({ "initial": "10 millis", "max": "50 millis", "restarts": 50 }),
+        ),
         |node| {
             for round in 1..=10 {
                 let pid = node.wait_running("faulty")["pid"].as_u64().unwrap();
@@ -470,7 +473,12 @@ fn log_that_nobody_reads_stalls_nothing() {
 fn nothing_grows_with_the_number_of_launches() {
     let node = Node::with(&[Entry::new("a").provides("a"), Entry::new("b").uses("a")]);
     node.wait_running("b");
-    let keeper = node.processes().into_iter().find(|one| one.launch.is_none() && one.command.contains("keeper")).unwrap().pid;
+    let keeper = node
+        .processes()
+        .into_iter()
+        .find(|one| one.launch.is_none() && one.command.contains("keeper"))
+        .unwrap()
+        .pid;
     let cycle = |verb: &str| {
         assert_eq!(node.verb("a", verb).0, 200);
         assert_eq!(node.verb("a", "start").0, 200);
@@ -480,7 +488,15 @@ fn nothing_grows_with_the_number_of_launches() {
     for _ in 0..10 {
         cycle("restart");
     }
-    let sizes = || (descriptors(node.pid()), descriptors(keeper), std::fs::read_dir(format!("/proc/{}/task", node.pid())).unwrap().count());
+    let sizes = || {
+        (
+            descriptors(node.pid()),
+            descriptors(keeper),
+            std::fs::read_dir(format!("/proc/{}/task", node.pid()))
+                .unwrap()
+                .count(),
+        )
+    };
     let (before, memory) = (sizes(), resident(node.pid()));
     for round in 0..rounds(400) {
         cycle(if round % 2 == 0 { "restart" } else { "kill" });

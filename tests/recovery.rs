@@ -79,8 +79,13 @@ fn overlap_is_noticed() {
     let directory = tempfile::tempdir().unwrap();
     let start = |launch: u32, seconds: u32| {
         let mut command = std::process::Command::new("/bin/sh");
-        command.args(["-c", "sleep $0; true", &seconds.to_string()]).arg(directory.path());
-        command.env("TREEWARDEN_LAUNCH", format!("node/a/{launch}")).spawn().unwrap()
+        command
+            .args(["-c", "sleep $0; true", &seconds.to_string()])
+            .arg(directory.path());
+        command
+            .env("TREEWARDEN_LAUNCH", format!("node/a/{launch}"))
+            .spawn()
+            .unwrap()
     };
     let name = directory.path().display().to_string();
     let mut processes = vec![start(1, 100)];

@@ -35,7 +35,9 @@ fn unkillable(test: &str) -> Option<(Node, Freezer, Value)> {
 /// SUP-07 SUP-11 SUP-12
 #[test]
 fn unkillable_process_is_reported_blocks_its_entry_and_is_let_go_when_it_ends() {
-    let Some((node, freezer, before)) = unkillable("unkillable_process_is_reported_blocks_its_entry_and_is_let_go_when_it_ends") else {
+    let Some((node, freezer, before)) =
+        unkillable("unkillable_process_is_reported_blocks_its_entry_and_is_let_go_when_it_ends")
+    else {
         return;
     };
     let pid = before["pid"].as_u64().unwrap().to_string();
@@ -66,7 +68,10 @@ fn unkillable_process_is_reported_blocks_its_entry_and_is_let_go_when_it_ends() 
     let blocked = node.entry("a");
     assert_eq!(blocked["state"], "blocked", "{blocked:#}");
     let (status, refusal) = node.verb("a", "start");
-    assert!(refusal.to_string().contains(&pid), "which pid to check: {refusal:#}");
+    assert!(
+        refusal.to_string().contains(&pid),
+        "which pid to check: {refusal:#}"
+    );
     assert_eq!(
         (status, &refusal["code"]),
         (409, &json!("termination_unconfirmed")),
@@ -116,7 +121,8 @@ fn unkillable_process_is_reported_blocks_its_entry_and_is_let_go_when_it_ends() 
 /// SUP-12 SUP-34
 #[test]
 fn restart_of_what_can_not_be_killed_starts_nothing() {
-    let Some((node, freezer, _)) = unkillable("restart_of_what_can_not_be_killed_starts_nothing") else {
+    let Some((node, freezer, _)) = unkillable("restart_of_what_can_not_be_killed_starts_nothing")
+    else {
         return;
     };
     let (status, answer) = node.verb("a", "restart");
@@ -135,7 +141,9 @@ fn restart_of_what_can_not_be_killed_starts_nothing() {
 /// SUP-12 SUP-17 SUP-35
 #[test]
 fn restarted_node_starts_nothing_beside_what_its_predecessor_left_unkillable() {
-    let Some((mut node, freezer, before)) = unkillable("restarted_node_starts_nothing_beside_what_its_predecessor_left_unkillable") else {
+    let Some((mut node, freezer, before)) =
+        unkillable("restarted_node_starts_nothing_beside_what_its_predecessor_left_unkillable")
+    else {
         return;
     };
     let old = u32::try_from(before["pid"].as_u64().unwrap()).unwrap();
@@ -161,7 +169,9 @@ fn restarted_node_starts_nothing_beside_what_its_predecessor_left_unkillable() {
 /// SUP-07
 #[test]
 fn node_that_can_not_kill_a_child_says_so_by_its_exit_code() {
-    let Some((mut node, freezer, _)) = unkillable("node_that_can_not_kill_a_child_says_so_by_its_exit_code") else {
+    let Some((mut node, freezer, _)) =
+        unkillable("node_that_can_not_kill_a_child_says_so_by_its_exit_code")
+    else {
         return;
     };
     let watch = Stopwatch::start();

@@ -72,7 +72,10 @@ impl EntryCell {
 
 /// What a declaration offers, for the supervisor.
 pub(crate) fn offer(declaration: &Declaration) -> supervisor::Offer {
-    supervisor::Offer { provides: declaration.provides.clone(), uses: declaration.uses.clone() }
+    supervisor::Offer {
+        provides: declaration.provides.clone(),
+        uses: declaration.uses.clone(),
+    }
 }
 
 /// What an instance's actor finds in its mailbox.

@@ -42,7 +42,11 @@ impl Actor for EdgeActor {
     type State = EdgeState;
     type Arguments = EdgeParts;
 
-    async fn pre_start(&self, myself: ActorRef<Look>, parts: EdgeParts) -> Result<EdgeState, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Look>,
+        parts: EdgeParts,
+    ) -> Result<EdgeState, ActorProcessingErr> {
         let address = parts.listener.local_addr()?.to_string();
         let serving = parts.server.serve(
             parts.listener.try_clone()?,
@@ -66,10 +70,17 @@ impl Actor for EdgeActor {
                 show: Box::new(move || {
                     let mut detail = serde_json::Map::new();
                     detail.insert("listen".to_owned(), address.clone().into());
-                    Shown { queued: 0, handled: 0, detail }
+                    Shown {
+                        queued: 0,
+                        handled: 0,
+                        detail,
+                    }
                 }),
             },
         );
-        Ok(EdgeState { serving, _meta: meta })
+        Ok(EdgeState {
+            serving,
+            _meta: meta,
+        })
     }
 }

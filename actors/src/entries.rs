@@ -38,7 +38,11 @@ impl Actor for EntriesActor {
     type State = EntriesState;
     type Arguments = Arc<Hub>;
 
-    async fn pre_start(&self, myself: ActorRef<Look>, hub: Arc<Hub>) -> Result<EntriesState, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Look>,
+        hub: Arc<Hub>,
+    ) -> Result<EntriesState, ActorProcessingErr> {
         let shown = hub.clone();
         let meta = hub.metas.enlist(
             myself.get_id(),
@@ -50,14 +54,22 @@ impl Actor for EntriesActor {
                 show: Box::new(move || {
                     let mut detail = serde_json::Map::new();
                     detail.insert("entries".to_owned(), shown.cells().len().into());
-                    Shown { queued: shown.entries_mailbox.queued(), handled: shown.entries_mailbox.handled(), detail }
+                    Shown {
+                        queued: shown.entries_mailbox.queued(),
+                        handled: shown.entries_mailbox.handled(),
+                        detail,
+                    }
                 }),
             },
         );
         Ok(EntriesState { hub, _meta: meta })
     }
 
-    async fn post_start(&self, myself: ActorRef<Look>, state: &mut EntriesState) -> Result<(), ActorProcessingErr> {
+    async fn post_start(
+        &self,
+        myself: ActorRef<Look>,
+        state: &mut EntriesState,
+    ) -> Result<(), ActorProcessingErr> {
         for cell in state.hub.cells() {
             attend(&myself, &state.hub, cell).await;
         }
@@ -65,7 +77,12 @@ impl Actor for EntriesActor {
         Ok(())
     }
 
-    async fn handle(&self, myself: ActorRef<Look>, _: Look, state: &mut EntriesState) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<Look>,
+        _: Look,
+        state: &mut EntriesState,
+    ) -> Result<(), ActorProcessingErr> {
         state.hub.entries_mailbox.begin();
         while let Some(item) = state.hub.entries_mailbox.take() {
             match item {
@@ -77,7 +94,9 @@ impl Actor for EntriesActor {
                         reply.send(apply(&state.hub).await).ok();
                     }
                 }
-                Taken::GivenUp(_) => tracing::error!("A step of the entries' supervisor was given up"),
+                Taken::GivenUp(_) => {
+                    tracing::error!("A step of the entries' supervisor was given up")
+                }
             }
             state.hub.entries_mailbox.done();
         }
@@ -93,7 +112,10 @@ impl Actor for EntriesActor {
         if let SupervisionEvent::ActorFailed(child, error) = &event {
             tracing::error!(child = %child.get_id(), error = %error, "An entry's actor failed and is replaced");
         }
-        if matches!(event, SupervisionEvent::ActorFailed(..) | SupervisionEvent::ActorTerminated(..)) {
+        if matches!(
+            event,
+            SupervisionEvent::ActorFailed(..) | SupervisionEvent::ActorTerminated(..)
+        ) {
             for cell in state.hub.cells() {
                 attend(&myself, &state.hub, cell).await;
             }
@@ -108,10 +130,13 @@ async fn attend(myself: &ActorRef<Look>, hub: &Arc<Hub>, cell: Arc<EntryCell>) {
         return;
     }
     let supervisor: ActorCell = myself.get_cell();
-    match EntryActor::spawn_linked(None, EntryActor, (hub.clone(), cell.clone()), supervisor).await {
+    match EntryActor::spawn_linked(None, EntryActor, (hub.clone(), cell.clone()), supervisor).await
+    {
         // Attached here, not by itself: the next look at this entry must see that it has its actor.
         Ok((actor, _)) => cell.mailbox.attach(actor),
-        Err(error) => tracing::error!(entry = %cell.name, error = %error, "An entry's actor could not be started"),
+        Err(error) => {
+            tracing::error!(entry = %cell.name, error = %error, "An entry's actor could not be started")
+        }
     }
 }
 
@@ -122,7 +147,9 @@ async fn apply(hub: &Arc<Hub>) -> Result<ReloadReport, ReloadError> {
     }
     let source = hub.config.clone();
     let loaded = tokio::task::spawn_blocking(move || source.load()).await;
-    let newer = loaded.map_err(|error| ReloadError::Config(vec![error.to_string()]))?.map_err(ReloadError::Config)?;
+    let newer = loaded
+        .map_err(|error| ReloadError::Config(vec![error.to_string()]))?
+        .map_err(ReloadError::Config)?;
     let older: BTreeMap<_, _> = hub
         .cells()
         .into_iter()
@@ -134,8 +161,12 @@ async fn apply(hub: &Arc<Hub>) -> Result<ReloadReport, ReloadError> {
     let plan = reload::plan(&older, &newer);
     hub.apply(&plan, &newer);
     tracing::info!(
-        started = plan.started.len(), stopped = plan.stopped.len(), replaced = plan.replaced.len(),
-        restarted = plan.restarted.len(), unchanged = plan.unchanged.len(), "The configuration was reloaded"
+        started = plan.started.len(),
+        stopped = plan.stopped.len(),
+        replaced = plan.replaced.len(),
+        restarted = plan.restarted.len(),
+        unchanged = plan.unchanged.len(),
+        "The configuration was reloaded"
     );
     Ok(ReloadReport {
         started: plan.started,

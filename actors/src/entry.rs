@@ -45,7 +45,11 @@ impl Actor for EntryActor {
     type State = EntryActorState;
     type Arguments = (Arc<Hub>, Arc<EntryCell>);
 
-    async fn pre_start(&self, myself: ActorRef<Look>, (hub, cell): Self::Arguments) -> Result<Self::State, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Look>,
+        (hub, cell): Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
         let starts = cell.actor_starts.fetch_add(1, Ordering::SeqCst);
         let meta = hub.metas.enlist(
             myself.get_id(),
@@ -57,16 +61,29 @@ impl Actor for EntryActor {
                 show: shown(hub.clone(), cell.clone()),
             },
         );
-        Ok(EntryActorState { hub, cell, _meta: meta })
+        Ok(EntryActorState {
+            hub,
+            cell,
+            _meta: meta,
+        })
     }
 
-    async fn handle(&self, myself: ActorRef<Look>, _: Look, state: &mut Self::State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<Look>,
+        _: Look,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
         state.cell.mailbox.begin();
         let mut removed = false;
         for _ in 0..ITEMS_A_TURN {
             match state.cell.mailbox.take() {
-                Some(Taken::Item(EntryItem::Event(event))) => state.hub.step(&state.cell.name, event),
-                Some(Taken::Item(EntryItem::Effect(effect))) => removed |= carry_out(&state.hub, &state.cell, effect),
+                Some(Taken::Item(EntryItem::Event(event))) => {
+                    state.hub.step(&state.cell.name, event)
+                }
+                Some(Taken::Item(EntryItem::Effect(effect))) => {
+                    removed |= carry_out(&state.hub, &state.cell, effect)
+                }
                 Some(Taken::GivenUp(item)) => give_up(&state.cell, &item),
                 None => break,
             }
@@ -111,12 +128,23 @@ impl Actor for EntryActor {
 
 /// Sees that the launch, if there is one, has a living actor. Repeating it changes nothing.
 async fn attend(myself: &ActorRef<Look>, state: &EntryActorState) {
-    let Some(launch) = state.cell.launch() else { return };
-    if (launch.ended() && launch.mailbox.queued() == 0) || launch.mailbox.is_attended_by(myself.get_id()).await {
+    let Some(launch) = state.cell.launch() else {
+        return;
+    };
+    if (launch.ended() && launch.mailbox.queued() == 0)
+        || launch.mailbox.is_attended_by(myself.get_id()).await
+    {
         return;
     }
     let supervisor: ActorCell = myself.get_cell();
-    match InstanceActor::spawn_linked(None, InstanceActor, (state.hub.clone(), launch.clone()), supervisor).await {
+    match InstanceActor::spawn_linked(
+        None,
+        InstanceActor,
+        (state.hub.clone(), launch.clone()),
+        supervisor,
+    )
+    .await
+    {
         // Attached here, not by itself: the next look at this launch must see that it has its actor.
         Ok((actor, _)) => launch.mailbox.attach(actor),
         Err(error) => {
@@ -134,7 +162,11 @@ fn shown(hub: Arc<Hub>, cell: Arc<EntryCell>) -> Box<dyn Fn() -> Shown + Send + 
             detail.insert("reason".to_owned(), status.reason.into());
             detail.insert("restarts".to_owned(), status.restarts.into());
         }
-        Shown { queued: cell.mailbox.queued(), handled: cell.mailbox.handled(), detail }
+        Shown {
+            queued: cell.mailbox.queued(),
+            handled: cell.mailbox.handled(),
+            detail,
+        }
     })
 }
 
@@ -142,7 +174,10 @@ fn shown(hub: Arc<Hub>, cell: Arc<EntryCell>) -> Box<dyn Fn() -> Shown + Send + 
 fn give_up(cell: &EntryCell, item: &EntryItem) {
     tracing::error!(entry = %cell.name, item = ?item, "A step of an entry panicked again and again and is given up");
     if matches!(item, EntryItem::Effect(Effect::Launch)) {
-        cell.post(Event::NeverRan { reason: "a fault of the node itself".to_owned(), dice: dice() });
+        cell.post(Event::NeverRan {
+            reason: "a fault of the node itself".to_owned(),
+            dice: dice(),
+        });
     }
 }
 
@@ -152,7 +187,10 @@ fn carry_out(hub: &Arc<Hub>, cell: &Arc<EntryCell>, effect: Effect) -> bool {
         Effect::Launch => launching::launch(hub, cell),
         Effect::StopLaunch(cause) => {
             if let Some(launch) = cell.launch() {
-                launch.post(launch::Event::Stop { cause, graceful: launch.shutdown_timeout });
+                launch.post(launch::Event::Stop {
+                    cause,
+                    graceful: launch.shutdown_timeout,
+                });
             }
         }
         Effect::KillLaunch(cause) => {

@@ -22,7 +22,11 @@ impl NodeHandle {
     pub fn kill_actor(&self, id: &str) -> bool {
         fn find(actor: &ractor::ActorCell, id: &str) -> Option<ractor::ActorCell> {
             actor.get_children().into_iter().find_map(|child| {
-                if child.get_id().to_string() == id { Some(child) } else { find(&child, id) }
+                if child.get_id().to_string() == id {
+                    Some(child)
+                } else {
+                    find(&child, id)
+                }
             })
         }
         let found = self.hub().root.get().and_then(|root| find(root, id));

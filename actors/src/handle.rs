@@ -12,7 +12,8 @@ use treewarden_model::time::Clock as _;
 use treewarden_storage::{Operations, StoreHealth, TokenHash};
 
 use crate::answers::{
-    CallResult, EntryError, LogLine, NodeInfo, Principal, Readiness, ReloadError, ReloadReport, Restarted, Started,
+    CallResult, EntryError, LogLine, NodeInfo, Principal, Readiness, ReloadError, ReloadReport,
+    Restarted, Started,
 };
 use crate::cell::EntryCell;
 use crate::hub::{EntriesItem, Hub};
@@ -38,7 +39,11 @@ impl NodeHandle {
 
     /// All entries, by name.
     pub fn list(&self) -> Vec<EntryStatus> {
-        self.hub.cells().iter().filter_map(|cell| self.hub.status(cell)).collect()
+        self.hub
+            .cells()
+            .iter()
+            .filter_map(|cell| self.hub.status(cell))
+            .collect()
     }
 
     /// One entry.
@@ -81,7 +86,11 @@ impl NodeHandle {
         self.end(name, Event::Kill).await
     }
 
-    async fn end(&self, name: &str, verb: fn(Ask) -> Event) -> Result<Option<StopResult>, EntryError> {
+    async fn end(
+        &self,
+        name: &str,
+        verb: fn(Ask) -> Event,
+    ) -> Result<Option<StopResult>, EntryError> {
         let cell = self.cell(name)?;
         let answer = self.ask(&cell, verb)?.await;
         match self.judge(&cell, answer)? {
@@ -102,15 +111,26 @@ impl NodeHandle {
             match tokio::time::timeout(START_ANSWER, &mut answer).await {
                 Ok(answer) => {
                     return match self.judge(&cell, answer)? {
-                        Answer::Restarted { stop, started } => Ok(Restarted { stop: stop.map(|stop| *stop), started }),
-                        _ => Ok(Restarted { stop: None, started: Ok(()) }),
+                        Answer::Restarted { stop, started } => Ok(Restarted {
+                            stop: stop.map(|stop| *stop),
+                            started,
+                        }),
+                        _ => Ok(Restarted {
+                            stop: None,
+                            started: Ok(()),
+                        }),
                     };
                 }
-                Err(_) if before.is_some() && cell.launch().map(|launch| launch.spec.tag.launch) == before => {}
+                Err(_)
+                    if before.is_some()
+                        && cell.launch().map(|launch| launch.spec.tag.launch) == before => {}
                 Err(_) => {
                     let status = self.status(&cell)?;
                     let stop = status.last_stop.filter(|stop| Some(stop.launch) == before);
-                    return Ok(Restarted { stop, started: Err(format!("it does not serve yet: {}", status.reason)) });
+                    return Ok(Restarted {
+                        stop,
+                        started: Err(format!("it does not serve yet: {}", status.reason)),
+                    });
                 }
             }
         }
@@ -158,7 +178,9 @@ impl NodeHandle {
     /// The file is wrong: nothing was changed.
     pub async fn reload(&self) -> Result<ReloadReport, ReloadError> {
         let (reply, answer) = oneshot::channel();
-        self.hub.entries_mailbox.post(EntriesItem::Reload(Arc::new(Mutex::new(Some(reply)))));
+        self.hub
+            .entries_mailbox
+            .post(EntriesItem::Reload(Arc::new(Mutex::new(Some(reply)))));
         answer.await.unwrap_or(Err(ReloadError::Interrupted))
     }
 
@@ -186,12 +208,20 @@ impl NodeHandle {
         let mut warnings = self.hub.warnings.clone();
         let unascribed = lock(&self.hub.unascribed).clone();
         if !unascribed.is_empty() {
-            warnings.push(format!("processes that can't be ascribed to a launch keep exits from being confirmed: {}", unascribed.join(", ")));
+            warnings.push(format!(
+                "processes that can't be ascribed to a launch keep exits from being confirmed: {}",
+                unascribed.join(", ")
+            ));
         }
         if self.hub.store.health() == StoreHealth::Low {
             warnings.push("free space is under the floor: nothing new is launched".to_owned());
         }
-        NodeInfo { node: self.hub.node, session: self.hub.session, started_at: self.hub.started_at, warnings }
+        NodeInfo {
+            node: self.hub.node,
+            session: self.hub.session,
+            started_at: self.hub.started_at,
+            warnings,
+        }
     }
 
     /// Who stands behind the token with this SHA-256; `None`: nobody, or it has expired.
@@ -199,33 +229,51 @@ impl NodeHandle {
     /// # Errors
     /// The store can't be read.
     pub fn authenticate(&self, hash: [u8; 32]) -> Result<Option<Principal>, EntryError> {
-        let token = self.hub.store.token_by_hash(&TokenHash(hash)).map_err(|error| EntryError::StoreFailed(error.to_string()))?;
+        let token = self
+            .hub
+            .store
+            .token_by_hash(&TokenHash(hash))
+            .map_err(|error| EntryError::StoreFailed(error.to_string()))?;
         let now = self.hub.clock.wall();
-        Ok(token.filter(|token| token.expires.is_none_or(|expires| expires > now)).map(|token| Principal {
-            user: token.user,
-            operations: match token.operations {
-                Operations::All => None,
-                Operations::Only(operations) => Some(operations),
-            },
-        }))
+        Ok(token
+            .filter(|token| token.expires.is_none_or(|expires| expires > now))
+            .map(|token| Principal {
+                user: token.user,
+                operations: match token.operations {
+                    Operations::All => None,
+                    Operations::Only(operations) => Some(operations),
+                },
+            }))
     }
 
     fn cell(&self, name: &str) -> Result<Arc<EntryCell>, EntryError> {
-        self.hub.cell(name).ok_or_else(|| EntryError::NotFound(name.chars().take(80).collect()))
+        self.hub
+            .cell(name)
+            .ok_or_else(|| EntryError::NotFound(name.chars().take(80).collect()))
     }
 
     fn status(&self, cell: &Arc<EntryCell>) -> Result<EntryStatus, EntryError> {
-        self.hub.status(cell).ok_or_else(|| EntryError::NotFound(cell.name.to_string()))
+        self.hub
+            .status(cell)
+            .ok_or_else(|| EntryError::NotFound(cell.name.to_string()))
     }
 
-    fn ask(&self, cell: &Arc<EntryCell>, verb: fn(Ask) -> Event) -> Result<oneshot::Receiver<Answer>, EntryError> {
+    fn ask(
+        &self,
+        cell: &Arc<EntryCell>,
+        verb: fn(Ask) -> Event,
+    ) -> Result<oneshot::Receiver<Answer>, EntryError> {
         if self.hub.is_shutting_down() {
             return Err(EntryError::ShuttingDown);
         }
         self.hub.ask(cell, verb)
     }
 
-    fn judge(&self, cell: &EntryCell, answer: Result<Answer, oneshot::error::RecvError>) -> Result<Answer, EntryError> {
+    fn judge(
+        &self,
+        cell: &EntryCell,
+        answer: Result<Answer, oneshot::error::RecvError>,
+    ) -> Result<Answer, EntryError> {
         let name = cell.name.clone();
         match answer {
             Ok(Answer::Refused(refusal)) => Err(match refusal {

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot;
-use treewarden_runtime::processes::Ordinal;
 use treewarden_model::declaration::Declaration;
 use treewarden_model::entry::{self, Answer, Ask, Entry};
 use treewarden_model::id::{NodeId, SessionNumber};
@@ -23,6 +22,7 @@ use treewarden_model::supervisor::{Directed, Supervisor};
 use treewarden_model::time::{Clock, Timestamp, WallTime};
 use treewarden_runtime::clock::SystemClock;
 use treewarden_runtime::launcher::Launcher;
+use treewarden_runtime::processes::Ordinal;
 use treewarden_runtime::timers::Timers;
 use treewarden_storage::StoreHandle;
 
@@ -35,7 +35,11 @@ use crate::services::Services;
 pub(crate) use calls::HubCalls;
 
 /// Whom to answer after a reload; gone once it has begun.
-pub(crate) type ReloadReply = Arc<Mutex<Option<oneshot::Sender<Result<crate::answers::ReloadReport, crate::answers::ReloadError>>>>>;
+pub(crate) type ReloadReply = Arc<
+    Mutex<
+        Option<oneshot::Sender<Result<crate::answers::ReloadReport, crate::answers::ReloadError>>>,
+    >,
+>;
 
 /// What `entries` finds in its mailbox.
 #[derive(Debug, Clone)]
@@ -87,7 +91,9 @@ pub(crate) struct Hub {
 
 impl std::fmt::Debug for Hub {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hub").field("node", &self.node).finish_non_exhaustive()
+        f.debug_struct("Hub")
+            .field("node", &self.node)
+            .finish_non_exhaustive()
     }
 }
 
@@ -173,7 +179,11 @@ impl Hub {
         lock(&self.supervisor).note_trouble(name.as_str(), trouble);
     }
 
-    pub(crate) fn note_last_stop(&self, result: treewarden_model::outcome::StopResult, at: WallTime) {
+    pub(crate) fn note_last_stop(
+        &self,
+        result: treewarden_model::outcome::StopResult,
+        at: WallTime,
+    ) {
         if let Some(cell) = self.cell(result.entry.as_str()) {
             *lock(&cell.last_stop_at) = Some(at);
         }
@@ -197,13 +207,20 @@ impl Hub {
     }
 
     /// Adds entries as they are declared, with what is wanted of each; they are looked at when launches are allowed.
-    pub(crate) fn add(&self, entries: impl IntoIterator<Item = (Declaration, entry::Desired)>) -> Vec<Arc<EntryCell>> {
+    pub(crate) fn add(
+        &self,
+        entries: impl IntoIterator<Item = (Declaration, entry::Desired)>,
+    ) -> Vec<Arc<EntryCell>> {
         let mut supervisor = lock(&self.supervisor);
         let mut cells = lock(&self.cells);
         let mut added = Vec::new();
         for (declaration, desired) in entries {
             let name = declaration.name.clone();
-            supervisor.add(name.clone(), offer(&declaration), Entry::new(desired, declaration.retry.clone()));
+            supervisor.add(
+                name.clone(),
+                offer(&declaration),
+                Entry::new(desired, declaration.retry.clone()),
+            );
             let cell = Arc::new(EntryCell::new(declaration));
             cells.insert(name, cell.clone());
             added.push(cell);
@@ -229,20 +246,27 @@ impl Hub {
             let replace = plan.replaced.contains(name) || plan.started.contains(name);
             *lock(&cell.declaration) = Arc::new(declaration.clone());
             let (declared, retry) = (offer(declaration), declaration.retry.clone());
-            self.with_supervisor(|supervisor, now| supervisor.redeclare(name, declared, replace, retry, now));
+            self.with_supervisor(|supervisor, now| {
+                supervisor.redeclare(name, declared, replace, retry, now)
+            });
         }
         self.with_supervisor(Supervisor::look_at_all);
     }
 
     /// Whether an entry is no longer declared, though something of it is left.
     pub(crate) fn is_removing(&self, cell: &EntryCell) -> bool {
-        lock(&self.supervisor).entry(cell.name.as_str()).is_none_or(Entry::removing)
+        lock(&self.supervisor)
+            .entry(cell.name.as_str())
+            .is_none_or(Entry::removing)
     }
 
     /// An entry that was removed: nothing of it is left.
     pub(crate) fn forget(&self, cell: &Arc<EntryCell>) {
         let mut cells = lock(&self.cells);
-        if cells.get(&cell.name).is_some_and(|present| Arc::ptr_eq(present, cell)) {
+        if cells
+            .get(&cell.name)
+            .is_some_and(|present| Arc::ptr_eq(present, cell))
+        {
             cells.remove(&cell.name);
         }
     }

@@ -38,7 +38,11 @@ impl Actor for InstanceActor {
     type State = InstanceState;
     type Arguments = (Arc<Hub>, Arc<LaunchCell>);
 
-    async fn pre_start(&self, myself: ActorRef<Look>, (hub, cell): Self::Arguments) -> Result<Self::State, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Look>,
+        (hub, cell): Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
         let starts = cell.actor_starts.fetch_add(1, Ordering::SeqCst);
         let shown = cell.clone();
         let meta = hub.metas.enlist(
@@ -56,19 +60,31 @@ impl Actor for InstanceActor {
                 cell.mailbox.post(LaunchItem::Effect(effect));
             }
         }
-        Ok(InstanceState { hub, cell, _meta: meta })
+        Ok(InstanceState {
+            hub,
+            cell,
+            _meta: meta,
+        })
     }
 
-    async fn handle(&self, myself: ActorRef<Look>, _: Look, state: &mut Self::State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<Look>,
+        _: Look,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
         let (hub, cell) = (&state.hub, &state.cell);
         cell.mailbox.begin();
         for _ in 0..ITEMS_A_TURN {
             match cell.mailbox.take() {
                 Some(Taken::Item(LaunchItem::Event(event))) => {
                     let effects = lock(&cell.machine).step(event, hub.now());
-                    cell.mailbox.next(effects.into_iter().map(LaunchItem::Effect));
+                    cell.mailbox
+                        .next(effects.into_iter().map(LaunchItem::Effect));
                 }
-                Some(Taken::Item(LaunchItem::Effect(effect))) => steps::carry_out(hub, cell, effect),
+                Some(Taken::Item(LaunchItem::Effect(effect))) => {
+                    steps::carry_out(hub, cell, effect)
+                }
                 Some(Taken::GivenUp(item)) => steps::give_up(cell, &item),
                 None => break,
             }
@@ -87,14 +103,37 @@ fn show(cell: &LaunchCell) -> Shown {
     let tag = &cell.spec.tag;
     let mut detail = serde_json::Map::new();
     detail.insert("instance".to_owned(), tag.instance.id.clone().into());
-    detail.insert("generation".to_owned(), tag.instance.generation.get().into());
+    detail.insert(
+        "generation".to_owned(),
+        tag.instance.generation.get().into(),
+    );
     detail.insert("launch".to_owned(), tag.launch.get().into());
-    detail.insert("pid".to_owned(), cell.process.get().map_or(Value::Null, |process| process.pid.into()));
+    detail.insert(
+        "pid".to_owned(),
+        cell.process
+            .get()
+            .map_or(Value::Null, |process| process.pid.into()),
+    );
     detail.insert("placement".to_owned(), "local".into());
     let phase = format!("{:?}", lock(&cell.machine).phase());
-    detail.insert("phase".to_owned(), phase.split(' ').next().unwrap_or_default().to_lowercase().into());
+    detail.insert(
+        "phase".to_owned(),
+        phase
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .to_lowercase()
+            .into(),
+    );
     if let Some(process) = cell.process.get() {
-        detail.insert("calls_in_flight".to_owned(), process.connection.in_flight().into());
+        detail.insert(
+            "calls_in_flight".to_owned(),
+            process.connection.in_flight().into(),
+        );
     }
-    Shown { queued: cell.mailbox.queued(), handled: cell.mailbox.handled(), detail }
+    Shown {
+        queued: cell.mailbox.queued(),
+        handled: cell.mailbox.handled(),
+        detail,
+    }
 }

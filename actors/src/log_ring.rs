@@ -16,15 +16,25 @@ pub(crate) struct LogRing {
 impl LogRing {
     pub(crate) fn push(&mut self, time: WallTime, stream: &'static str, text: &str) {
         self.bytes += text.len();
-        self.lines.push_back(LogLine { time, stream, text: text.to_owned() });
+        self.lines.push_back(LogLine {
+            time,
+            stream,
+            text: text.to_owned(),
+        });
         while self.lines.len() > LOG_LINES_KEPT || self.bytes > LOG_BYTES_KEPT {
-            let Some(oldest) = self.lines.pop_front() else { break };
+            let Some(oldest) = self.lines.pop_front() else {
+                break;
+            };
             self.bytes -= oldest.text.len();
         }
     }
 
     /// The last `tail`, oldest first.
     pub(crate) fn tail(&self, tail: usize) -> Vec<LogLine> {
-        self.lines.iter().skip(self.lines.len().saturating_sub(tail)).cloned().collect()
+        self.lines
+            .iter()
+            .skip(self.lines.len().saturating_sub(tail))
+            .cloned()
+            .collect()
     }
 }

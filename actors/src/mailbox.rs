@@ -48,7 +48,10 @@ pub(crate) struct Mailbox<T> {
 impl<T> Default for Mailbox<T> {
     fn default() -> Self {
         Self {
-            items: Mutex::new(Items { waiting: VecDeque::new(), current: None }),
+            items: Mutex::new(Items {
+                waiting: VecDeque::new(),
+                current: None,
+            }),
             actor: Mutex::default(),
             told: AtomicBool::new(false),
             handled: AtomicU64::new(0),
@@ -107,7 +110,11 @@ impl<T> Mailbox<T> {
             None => (items.waiting.pop_front()?, 1),
         };
         items.current = Some((item.clone(), begun));
-        Some(if begun > TRIES { Taken::GivenUp(item) } else { Taken::Item(item) })
+        Some(if begun > TRIES {
+            Taken::GivenUp(item)
+        } else {
+            Taken::Item(item)
+        })
     }
 
     /// The item that was taken is carried out.
@@ -128,11 +135,19 @@ impl<T> Mailbox<T> {
     /// Whether an actor looks, as a child of `supervisor`. One that a dead supervisor left dying is waited for first: two actors must
     /// never work on one mailbox, or items would be carried out out of order.
     pub(crate) async fn is_attended_by(&self, supervisor: ActorId) -> bool {
-        let Some(actor) = lock(&self.actor).clone() else { return false };
-        if matches!(actor.get_status(), ActorStatus::Stopped | ActorStatus::Stopping) {
+        let Some(actor) = lock(&self.actor).clone() else {
+            return false;
+        };
+        if matches!(
+            actor.get_status(),
+            ActorStatus::Stopped | ActorStatus::Stopping
+        ) {
             return false;
         }
-        if actor.try_get_supervisor().is_some_and(|present| present.get_id() == supervisor) {
+        if actor
+            .try_get_supervisor()
+            .is_some_and(|present| present.get_id() == supervisor)
+        {
             return true;
         }
         actor.kill_and_wait(None).await.ok();

@@ -55,7 +55,11 @@ impl Metas {
 
     /// The live tree below `actor`, by walking ractor's own links.
     pub(crate) fn view(&self, actor: &ActorCell) -> ActorView {
-        let mut children: Vec<ActorView> = actor.get_children().iter().map(|child| self.view(child)).collect();
+        let mut children: Vec<ActorView> = actor
+            .get_children()
+            .iter()
+            .map(|child| self.view(child))
+            .collect();
         children.sort_by(|a, b| a.name.cmp(&b.name));
         let status = match actor.get_status() {
             ActorStatus::Unstarted | ActorStatus::Starting => "starting",

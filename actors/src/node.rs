@@ -43,7 +43,12 @@ struct Children {
 }
 
 fn lives(child: Option<&ActorCell>) -> bool {
-    child.is_some_and(|child| !matches!(child.get_status(), ActorStatus::Stopped | ActorStatus::Stopping))
+    child.is_some_and(|child| {
+        !matches!(
+            child.get_status(),
+            ActorStatus::Stopped | ActorStatus::Stopping
+        )
+    })
 }
 
 impl Actor for NodeActor {
@@ -51,7 +56,11 @@ impl Actor for NodeActor {
     type State = NodeState;
     type Arguments = EdgeParts;
 
-    async fn pre_start(&self, myself: ActorRef<Look>, edge: EdgeParts) -> Result<NodeState, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Look>,
+        edge: EdgeParts,
+    ) -> Result<NodeState, ActorProcessingErr> {
         let hub = edge.hub.clone();
         let shown = hub.clone();
         let meta = hub.metas.enlist(
@@ -65,19 +74,37 @@ impl Actor for NodeActor {
                     let mut detail = serde_json::Map::new();
                     detail.insert("node".to_owned(), shown.node.to_string().into());
                     detail.insert("session".to_owned(), shown.session.0.into());
-                    Shown { queued: 0, handled: 0, detail }
+                    Shown {
+                        queued: 0,
+                        handled: 0,
+                        detail,
+                    }
                 }),
             },
         );
-        Ok(NodeState { hub, edge, children: Children::default(), _meta: meta })
+        Ok(NodeState {
+            hub,
+            edge,
+            children: Children::default(),
+            _meta: meta,
+        })
     }
 
-    async fn post_start(&self, myself: ActorRef<Look>, state: &mut NodeState) -> Result<(), ActorProcessingErr> {
+    async fn post_start(
+        &self,
+        myself: ActorRef<Look>,
+        state: &mut NodeState,
+    ) -> Result<(), ActorProcessingErr> {
         attend(&myself, state).await;
         Ok(())
     }
 
-    async fn handle(&self, myself: ActorRef<Look>, _: Look, state: &mut NodeState) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<Look>,
+        _: Look,
+        state: &mut NodeState,
+    ) -> Result<(), ActorProcessingErr> {
         attend(&myself, state).await;
         Ok(())
     }
@@ -91,7 +118,10 @@ impl Actor for NodeActor {
         if let SupervisionEvent::ActorFailed(child, error) = &event {
             tracing::error!(child = %child.get_id(), error = %error, "An actor failed and is replaced");
         }
-        if matches!(event, SupervisionEvent::ActorFailed(..) | SupervisionEvent::ActorTerminated(..)) {
+        if matches!(
+            event,
+            SupervisionEvent::ActorFailed(..) | SupervisionEvent::ActorTerminated(..)
+        ) {
             attend(&myself, state).await;
         }
         Ok(())
@@ -106,15 +136,18 @@ async fn attend(myself: &ActorRef<Look>, state: &mut NodeState) {
     }
     let children = &mut state.children;
     if !lives(children.store.as_ref()) {
-        let spawned = StoreActor::spawn_linked(None, StoreActor, hub.clone(), supervisor.clone()).await;
+        let spawned =
+            StoreActor::spawn_linked(None, StoreActor, hub.clone(), supervisor.clone()).await;
         children.store = spawned.map(|(actor, _)| actor.get_cell()).ok();
     }
     if !lives(children.entries.as_ref()) {
-        let spawned = EntriesActor::spawn_linked(None, EntriesActor, hub.clone(), supervisor.clone()).await;
+        let spawned =
+            EntriesActor::spawn_linked(None, EntriesActor, hub.clone(), supervisor.clone()).await;
         children.entries = spawned.map(|(actor, _)| actor.get_cell()).ok();
     }
     if !lives(children.edge.as_ref()) {
-        let spawned = EdgeActor::spawn_linked(None, EdgeActor, state.edge.clone(), supervisor).await;
+        let spawned =
+            EdgeActor::spawn_linked(None, EdgeActor, state.edge.clone(), supervisor).await;
         children.edge = spawned.map(|(actor, _)| actor.get_cell()).ok();
     }
 }

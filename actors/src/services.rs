@@ -27,7 +27,10 @@ impl Services {
     pub(crate) fn announce(&self, services: &[ServiceName], connection: &Connection) {
         self.change(|table| {
             for service in services {
-                let provider = Provider { entry: connection.tag().entry.clone(), connection: connection.clone() };
+                let provider = Provider {
+                    entry: connection.tag().entry.clone(),
+                    connection: connection.clone(),
+                };
                 table.insert(service.clone(), provider);
             }
         });
@@ -37,7 +40,10 @@ impl Services {
     pub(crate) fn withdraw(&self, services: &[ServiceName], connection: &Connection) {
         self.change(|table| {
             for service in services {
-                if table.get(service).is_some_and(|provider| provider.connection.tag() == connection.tag()) {
+                if table
+                    .get(service)
+                    .is_some_and(|provider| provider.connection.tag() == connection.tag())
+                {
                     table.remove(service);
                 }
             }

@@ -23,7 +23,11 @@ impl Actor for StoreActor {
     type State = Arc<Meta>;
     type Arguments = Arc<Hub>;
 
-    async fn pre_start(&self, myself: ActorRef<Look>, hub: Arc<Hub>) -> Result<Arc<Meta>, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Look>,
+        hub: Arc<Hub>,
+    ) -> Result<Arc<Meta>, ActorProcessingErr> {
         let shown = hub.clone();
         Ok(hub.metas.enlist(
             myself.get_id(),
@@ -50,5 +54,9 @@ fn show(hub: &Hub) -> Shown {
     detail.insert("groups".to_owned(), statistics.groups.into());
     detail.insert("launches".to_owned(), statistics.launches.into());
     detail.insert("log_syncs".to_owned(), statistics.log_syncs.into());
-    Shown { queued: 0, handled: statistics.commands, detail }
+    Shown {
+        queued: 0,
+        handled: statistics.commands,
+        detail,
+    }
 }

@@ -47,6 +47,10 @@ impl ActorView {
 
     /// The actor with this id, in the tree below and including `self`.
     pub fn find(&self, id: &str) -> Option<&Self> {
-        if self.id == id { Some(self) } else { self.children.iter().find_map(|child| child.find(id)) }
+        if self.id == id {
+            Some(self)
+        } else {
+            self.children.iter().find_map(|child| child.find(id))
+        }
     }
 }

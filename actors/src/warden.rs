@@ -17,14 +17,14 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, watch};
-use treewarden_runtime::processes::orphans::{self, OrphanState};
-use treewarden_runtime::processes::system::wait::{self, Look};
-use treewarden_runtime::processes::wire::UnascribedProcess;
-use treewarden_runtime::processes::{Evidence, ExitStatus, KeeperOptions, Ordinal, ProcessId};
 use treewarden_model::launch::Event;
 use treewarden_model::outcome;
 use treewarden_runtime::keeper::{Keeper, KeeperSink};
 use treewarden_runtime::local::LocalLauncher;
+use treewarden_runtime::processes::orphans::{self, OrphanState};
+use treewarden_runtime::processes::system::wait::{self, Look};
+use treewarden_runtime::processes::wire::UnascribedProcess;
+use treewarden_runtime::processes::{Evidence, ExitStatus, KeeperOptions, Ordinal, ProcessId};
 use treewarden_runtime::task;
 use treewarden_storage::LaunchRecord;
 
@@ -74,16 +74,34 @@ impl WardenHandle {
         if let Some(keeper) = self.launcher.keeper() {
             keeper.close();
         }
-        self.state.wait_for(|state| *state == WardenState::Ended).await.map(|_| ()).ok();
+        self.state
+            .wait_for(|state| *state == WardenState::Ended)
+            .await
+            .map(|_| ())
+            .ok();
     }
 }
 
 impl Warden {
     /// Starts the work; `open` are the launches that an earlier start left without an end.
-    pub(crate) fn start(hub: Arc<Hub>, launcher: LocalLauncher, setup: KeeperSetup, open: Vec<LaunchRecord>) -> WardenHandle {
+    pub(crate) fn start(
+        hub: Arc<Hub>,
+        launcher: LocalLauncher,
+        setup: KeeperSetup,
+        open: Vec<LaunchRecord>,
+    ) -> WardenHandle {
         let state = watch::Sender::new(WardenState::Working);
-        let handle = WardenHandle { launcher: launcher.clone(), state: state.subscribe() };
-        let warden = Self { hub, launcher, setup, lost: Arc::new(Notify::new()), state };
+        let handle = WardenHandle {
+            launcher: launcher.clone(),
+            state: state.subscribe(),
+        };
+        let warden = Self {
+            hub,
+            launcher,
+            setup,
+            lost: Arc::new(Notify::new()),
+            state,
+        };
         task::spawn("warden", async move { warden.run(open).await });
         handle
     }
@@ -99,7 +117,10 @@ impl Warden {
             if self.hub.is_shutting_down() {
                 break;
             }
-            let sink = Arc::new(Sink { hub: self.hub.clone(), lost: self.lost.clone() });
+            let sink = Arc::new(Sink {
+                hub: self.hub.clone(),
+                lost: self.lost.clone(),
+            });
             match Keeper::start(&self.setup.options, sink).await {
                 Ok(keeper) => {
                     tracing::debug!(pid = keeper.pid().get(), "The keeper runs");
@@ -119,7 +140,9 @@ impl Warden {
             self.hub.hold();
             self.launcher.set_keeper(None);
             if !self.hub.is_shutting_down() {
-                tracing::error!("The keeper was lost; what it kept is being ended, then another is started");
+                tracing::error!(
+                    "The keeper was lost; what it kept is being ended, then another is started"
+                );
             }
             self.after_loss(statuses).await;
         }
@@ -148,7 +171,12 @@ impl Warden {
                 if pid == keeper || wait::reap(pid).is_err() {
                     break;
                 }
-                if self.hub.launches().iter().any(|launch| is_leader(launch, pid)) {
+                if self
+                    .hub
+                    .launches()
+                    .iter()
+                    .any(|launch| is_leader(launch, pid))
+                {
                     statuses.push((pid, status));
                 }
             }
@@ -166,7 +194,9 @@ impl Warden {
                         break;
                     }
                 }
-                Err(error) => tracing::error!(error = %error, "The node's children could not be looked at"),
+                Err(error) => {
+                    tracing::error!(error = %error, "The node's children could not be looked at")
+                }
             }
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LOOK_AGAIN.1);
@@ -175,17 +205,29 @@ impl Warden {
             if launch.process.get().is_none() {
                 continue;
             }
-            let status = statuses.iter().find(|(pid, _)| is_leader(&launch, *pid)).map(|(_, status)| exit_status(*status));
-            launch.post(Event::Broken { reason: "its keeper was lost".to_owned(), cause: outcome::Cause::ConnectionLost });
+            let status = statuses
+                .iter()
+                .find(|(pid, _)| is_leader(&launch, *pid))
+                .map(|(_, status)| exit_status(*status));
+            launch.post(Event::Broken {
+                reason: "its keeper was lost".to_owned(),
+                cause: outcome::Cause::ConnectionLost,
+            });
             launch.post(Event::ProcessExited(status));
-            launch.post(Event::FamilyGone { evidence: outcome::Evidence::Tree, killed: true });
+            launch.post(Event::FamilyGone {
+                evidence: outcome::Evidence::Tree,
+                killed: true,
+            });
         }
         lock(&self.hub.unascribed).clear();
     }
 }
 
 fn is_leader(launch: &LaunchCell, pid: ProcessId) -> bool {
-    launch.process.get().is_some_and(|process| u32::try_from(pid.get()) == Ok(process.pid))
+    launch
+        .process
+        .get()
+        .is_some_and(|process| u32::try_from(pid.get()) == Ok(process.pid))
 }
 
 /// The keeper's words, as the rules have them.
@@ -218,18 +260,26 @@ impl KeeperSink for Sink {
 
     fn gone(&self, ordinal: Ordinal, proof: Evidence, killed: bool) {
         if let Some(launch) = self.hub.launch(ordinal) {
-            launch.post(Event::FamilyGone { evidence: evidence(proof), killed });
+            launch.post(Event::FamilyGone {
+                evidence: evidence(proof),
+                killed,
+            });
         }
     }
 
     fn unascribed(&self, processes: Vec<UnascribedProcess>, more: usize) {
-        let mut named: Vec<String> =
-            processes.iter().map(|process| format!("{} (pid {})", process.name, process.identity.pid)).collect();
+        let mut named: Vec<String> = processes
+            .iter()
+            .map(|process| format!("{} (pid {})", process.name, process.identity.pid))
+            .collect();
         if more > 0 {
             named.push(format!("and {more} more"));
         }
         if !named.is_empty() {
-            tracing::warn!(processes = named.join(", "), "Processes can't be ascribed to a launch; exits wait for them");
+            tracing::warn!(
+                processes = named.join(", "),
+                "Processes can't be ascribed to a launch; exits wait for them"
+            );
         }
         *lock(&self.hub.unascribed) = named;
     }
@@ -246,5 +296,8 @@ pub(crate) fn begin_shutdown(hub: &Hub) {
 
 /// Launches that live, for a report.
 pub(crate) fn living(hub: &Hub) -> Vec<String> {
-    hub.launches().iter().map(|launch| format!("{} (launch {})", launch.spec.tag.entry, ordinal_of(launch))).collect()
+    hub.launches()
+        .iter()
+        .map(|launch| format!("{} (launch {})", launch.spec.tag.entry, ordinal_of(launch)))
+        .collect()
 }

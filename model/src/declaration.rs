@@ -92,6 +92,9 @@ impl Declaration {
     /// Whether a running process of `self` still fits `newer`: all is equal but `retry` (SUP-01).
     pub fn runs_the_same(&self, newer: &Self) -> bool {
         let retry = newer.retry.clone();
-        Self { retry, ..self.clone() } == *newer
+        Self {
+            retry,
+            ..self.clone()
+        } == *newer
     }
 }

@@ -206,7 +206,10 @@ impl Entry {
             last_stop: None,
             last_trouble: None,
             recent_kills: Vec::new(),
-            seen: Surroundings { consumers_idle: true, ..Surroundings::default() },
+            seen: Surroundings {
+                consumers_idle: true,
+                ..Surroundings::default()
+            },
             starts: Vec::new(),
             restarts_asked: Vec::new(),
             stops: Vec::new(),
@@ -296,7 +299,11 @@ impl Entry {
                 if std::mem::take(&mut self.removing) || replace {
                     self.schedule.reset();
                     self.want(Desired::Running, out);
-                    if self.live { self.begin_stop(Cause::Replaced, out) } else { self.settle(now, out) }
+                    if self.live {
+                        self.begin_stop(Cause::Replaced, out)
+                    } else {
+                        self.settle(now, out)
+                    }
                 }
             }
             Event::Look => self.look(now, out),
@@ -378,7 +385,10 @@ impl Entry {
         }
         self.refuse_starts(&Refusal::Superseded, out);
         if self.state == State::Blocked {
-            out.push(Effect::Answer(ask, Answer::Stopped(self.last_stop.clone().map(Box::new))));
+            out.push(Effect::Answer(
+                ask,
+                Answer::Stopped(self.last_stop.clone().map(Box::new)),
+            ));
             return;
         }
         self.stops.push(ask);
@@ -459,7 +469,10 @@ impl Entry {
         self.ran_since = Some(now);
         for (ask, stop, restart) in std::mem::take(&mut self.starts) {
             let answer = if restart {
-                Answer::Restarted { stop: stop.map(Box::new), started: Ok(()) }
+                Answer::Restarted {
+                    stop: stop.map(Box::new),
+                    started: Ok(()),
+                }
             } else {
                 Answer::Running
             };
@@ -488,7 +501,8 @@ impl Entry {
             if self.recent_kills.len() == STOPS_REMEMBERED {
                 self.recent_kills.remove(0);
             }
-            self.recent_kills.push(result.ending.outcome == Outcome::Killed);
+            self.recent_kills
+                .push(result.ending.outcome == Outcome::Killed);
         }
         self.last_stop = Some(result.clone());
         if self.state == State::Blocked {
@@ -499,11 +513,24 @@ impl Entry {
     }
 
     /// No process is left: answer, then see what is wanted.
-    fn gone(&mut self, result: Option<StopResult>, dice: Dice, now: Timestamp, out: &mut Vec<Effect>) {
+    fn gone(
+        &mut self,
+        result: Option<StopResult>,
+        dice: Dice,
+        now: Timestamp,
+        out: &mut Vec<Effect>,
+    ) {
         let asked = std::mem::take(&mut self.end_asked);
-        let ran = self.ran_for.take().or_else(|| self.ran_since.take().map(|since| now.since(since)));
+        let ran = self
+            .ran_for
+            .take()
+            .or_else(|| self.ran_since.take().map(|since| now.since(since)));
         self.answer_stops(result.clone().map(Box::new), out);
-        self.starts.extend(self.restarts_asked.drain(..).map(|ask| (ask, result.clone(), true)));
+        self.starts.extend(
+            self.restarts_asked
+                .drain(..)
+                .map(|ask| (ask, result.clone(), true)),
+        );
         let wanted = self.desired == Desired::Running && !self.removing && !self.shutting_down;
         if asked || !wanted {
             self.settle(now, out);
@@ -557,14 +584,23 @@ impl Entry {
 
     /// A restart is told how its first launch went; a plain start goes on waiting.
     fn answer_failed_restarts(&mut self, out: &mut Vec<Effect>) {
-        let why = self.last_trouble.clone().unwrap_or_else(|| match &self.last_stop {
-            Some(last) => reason::ended_with(last),
-            None => "it ended before it was ready".to_owned(),
-        });
+        let why = self
+            .last_trouble
+            .clone()
+            .unwrap_or_else(|| match &self.last_stop {
+                Some(last) => reason::ended_with(last),
+                None => "it ended before it was ready".to_owned(),
+            });
         for (ask, stop, restart) in std::mem::take(&mut self.starts) {
             if restart {
                 let started = Err(why.clone());
-                out.push(Effect::Answer(ask, Answer::Restarted { stop: stop.map(Box::new), started }));
+                out.push(Effect::Answer(
+                    ask,
+                    Answer::Restarted {
+                        stop: stop.map(Box::new),
+                        started,
+                    },
+                ));
             } else {
                 self.starts.push((ask, stop, restart));
             }

@@ -72,7 +72,10 @@ pub struct Instance {
 impl Instance {
     /// The identity of a local launch.
     pub fn local(id: Uuid) -> Self {
-        Self { id: id.to_string(), generation: Generation::LOCAL }
+        Self {
+            id: id.to_string(),
+            generation: Generation::LOCAL,
+        }
     }
 }
 

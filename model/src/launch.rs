@@ -120,8 +120,13 @@ pub struct Launch {
 impl Launch {
     /// A launch to begin; the effects begin it.
     pub fn begin() -> (Self, Vec<Effect>) {
-        let launch =
-            Self { phase: Phase::Spawning, termination: Termination::new(), ready: false, asked: None, trouble: None };
+        let launch = Self {
+            phase: Phase::Spawning,
+            termination: Termination::new(),
+            ready: false,
+            asked: None,
+            trouble: None,
+        };
         (launch, vec![Effect::Spawn])
     }
 
@@ -153,7 +158,13 @@ impl Launch {
 
             (Phase::Spawning, Event::Spawned) => match self.asked.take() {
                 // Not recorded: closing its stdin ends it at the gate.
-                Some(cause) => self.end(Rung::Stop { cause, graceful: None }, now),
+                Some(cause) => self.end(
+                    Rung::Stop {
+                        cause,
+                        graceful: None,
+                    },
+                    now,
+                ),
                 None => {
                     self.phase = Phase::Recording;
                     vec![Effect::Record]
@@ -172,11 +183,19 @@ impl Launch {
             (Phase::Recording, Event::Recorded) => {
                 let until = now.plus(INITIALIZE_TIMEOUT);
                 self.phase = Phase::Initializing { until };
-                vec![Effect::OpenGate, Effect::Ladder(termination::Effect::WakeAt(until))]
+                vec![
+                    Effect::OpenGate,
+                    Effect::Ladder(termination::Effect::WakeAt(until)),
+                ]
             }
             (Phase::Recording, Event::RecordFailed(why)) => {
                 self.trouble.get_or_insert(why);
-                self.end(Rung::Broken { cause: Cause::Crashed }, now)
+                self.end(
+                    Rung::Broken {
+                        cause: Cause::Crashed,
+                    },
+                    now,
+                )
             }
 
             (Phase::Initializing { .. }, Event::Initialized) => {
@@ -186,19 +205,42 @@ impl Launch {
             }
             (Phase::Initializing { .. }, Event::InitializeFailed(why)) => {
                 self.trouble.get_or_insert(why);
-                self.end(Rung::Broken { cause: Cause::Crashed }, now)
+                self.end(
+                    Rung::Broken {
+                        cause: Cause::Crashed,
+                    },
+                    now,
+                )
             }
             (Phase::Initializing { until }, Event::Tick) if now >= until => {
                 self.trouble.get_or_insert_with(|| {
-                    format!("did not answer initialize within {} seconds", INITIALIZE_TIMEOUT.as_secs())
+                    format!(
+                        "did not answer initialize within {} seconds",
+                        INITIALIZE_TIMEOUT.as_secs()
+                    )
                 });
-                self.end(Rung::Broken { cause: Cause::Crashed }, now)
+                self.end(
+                    Rung::Broken {
+                        cause: Cause::Crashed,
+                    },
+                    now,
+                )
             }
 
-            (Phase::Running, Event::Stop { cause, graceful }) => {
-                self.end(Rung::Stop { cause, graceful: Some(graceful) }, now)
-            }
-            (_, Event::Stop { cause, .. }) => self.end(Rung::Stop { cause, graceful: None }, now),
+            (Phase::Running, Event::Stop { cause, graceful }) => self.end(
+                Rung::Stop {
+                    cause,
+                    graceful: Some(graceful),
+                },
+                now,
+            ),
+            (_, Event::Stop { cause, .. }) => self.end(
+                Rung::Stop {
+                    cause,
+                    graceful: None,
+                },
+                now,
+            ),
             (_, Event::Kill { cause }) => self.end(Rung::Kill { cause }, now),
             (_, Event::Broken { reason, cause }) => {
                 if !self.termination.ending() {
@@ -215,7 +257,9 @@ impl Launch {
                 }
                 effects
             }
-            (_, Event::FamilyGone { evidence, killed }) => self.end(Rung::FamilyGone { evidence, killed }, now),
+            (_, Event::FamilyGone { evidence, killed }) => {
+                self.end(Rung::FamilyGone { evidence, killed }, now)
+            }
             (Phase::Ending, Event::Tick) => self.end(Rung::Tick, now),
 
             // Late or out of turn: the ladder is already under way, or the answer is no longer wanted.
@@ -235,8 +279,15 @@ impl Launch {
     /// What a shell that replaces a dead one must arm again. Spawning, recording and the handshake go on outside the shell.
     pub fn resume(&self) -> Vec<Effect> {
         match self.phase {
-            Phase::Initializing { until } => vec![Effect::Ladder(termination::Effect::WakeAt(until))],
-            Phase::Ending => self.termination.resume().into_iter().map(Effect::Ladder).collect(),
+            Phase::Initializing { until } => {
+                vec![Effect::Ladder(termination::Effect::WakeAt(until))]
+            }
+            Phase::Ending => self
+                .termination
+                .resume()
+                .into_iter()
+                .map(Effect::Ladder)
+                .collect(),
             Phase::Spawning | Phase::Recording | Phase::Running | Phase::Ended => Vec::new(),
         }
     }
@@ -251,14 +302,19 @@ impl Launch {
             self.phase = Phase::Ended;
         }
         let withdraw = (served && self.phase != Phase::Running).then_some(Effect::Withdraw);
-        withdraw.into_iter().chain(steps.into_iter().map(Effect::Ladder)).collect()
+        withdraw
+            .into_iter()
+            .chain(steps.into_iter().map(Effect::Ladder))
+            .collect()
     }
 }
 
 /// The ending among effects, if they hold one: confirmed or unconfirmed.
 pub fn ending(effects: &[Effect]) -> Option<&Ending> {
     effects.iter().find_map(|effect| match effect {
-        Effect::Ladder(termination::Effect::Confirmed(ending) | termination::Effect::Unconfirmed(ending)) => Some(ending),
+        Effect::Ladder(
+            termination::Effect::Confirmed(ending) | termination::Effect::Unconfirmed(ending),
+        ) => Some(ending),
         _ => None,
     })
 }

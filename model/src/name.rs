@@ -124,7 +124,17 @@ mod tests {
         for good in ["a", "0", "ledger", "writer-eu", &"x".repeat(63)] {
             assert!(EntryName::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "-a", "A", "a_b", "a b", "ä", "managed-x", &"x".repeat(64), "a\n"] {
+        for bad in [
+            "",
+            "-a",
+            "A",
+            "a_b",
+            "a b",
+            "ä",
+            "managed-x",
+            &"x".repeat(64),
+            "a\n",
+        ] {
             assert!(EntryName::parse(bad).is_err(), "{bad:?}");
         }
     }

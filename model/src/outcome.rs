@@ -171,7 +171,16 @@ impl StopResult {
         if self.ending.cleanup.is_empty() {
             return None;
         }
-        let all: Vec<&str> = self.ending.cleanup.iter().map(|cause| cause.message.as_str()).collect();
-        Some(format!("stopping {} was not clean: {}", self.entry, all.join("; ")))
+        let all: Vec<&str> = self
+            .ending
+            .cleanup
+            .iter()
+            .map(|cause| cause.message.as_str())
+            .collect();
+        Some(format!(
+            "stopping {} was not clean: {}",
+            self.entry,
+            all.join("; ")
+        ))
     }
 }

@@ -85,12 +85,24 @@ impl Schedule {
     }
 
     /// Judges an end at `now` of a run that lasted `ran` (`None`: it never got to run).
-    pub fn ended(&mut self, policy: &RetryPolicy, ran: Option<Duration>, now: Timestamp, dice: Dice) -> Retry {
-        let RetryPolicy::Exponential(policy) = policy else { return Retry::GiveUp };
+    pub fn ended(
+        &mut self,
+        policy: &RetryPolicy,
+        ran: Option<Duration>,
+        now: Timestamp,
+        dice: Dice,
+    ) -> Retry {
+        let RetryPolicy::Exponential(policy) = policy else {
+            return Retry::GiveUp;
+        };
         if ran.is_some_and(|ran| ran >= HEALTHY_AFTER) {
             self.attempt = 0;
         }
-        while self.restarts.front().is_some_and(|at| now.since(*at) >= policy.within) {
+        while self
+            .restarts
+            .front()
+            .is_some_and(|at| now.since(*at) >= policy.within)
+        {
             self.restarts.pop_front();
         }
         if self.restarts.len() >= policy.restarts as usize {
@@ -102,7 +114,10 @@ impl Schedule {
             if wait >= policy.max || wait.is_zero() {
                 break;
             }
-            let grown = wait.as_nanos().saturating_mul(u128::from(policy.factor_percent)) / 100;
+            let grown = wait
+                .as_nanos()
+                .saturating_mul(u128::from(policy.factor_percent))
+                / 100;
             wait = Duration::from_nanos(u64::try_from(grown).unwrap_or(u64::MAX)).min(policy.max);
             if policy.factor_percent == 100 {
                 break;
@@ -131,7 +146,9 @@ mod tests {
     fn default_schedule_doubles_from_100_millis_to_30_seconds() {
         let policy = RetryPolicy::default();
         let mut schedule = Schedule::default();
-        let waits: Vec<Retry> = (0..11).map(|_| wait(&mut schedule, &policy, 0, u32::MAX)).collect();
+        let waits: Vec<Retry> = (0..11)
+            .map(|_| wait(&mut schedule, &policy, 0, u32::MAX))
+            .collect();
         let millis = [100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000];
         for (got, want) in waits.iter().zip(millis) {
             assert_eq!(*got, Retry::After(Duration::from_millis(want)));
@@ -145,11 +162,17 @@ mod tests {
         let policy = RetryPolicy::default();
         let mut schedule = Schedule::default();
         for _ in 0..10 {
-            assert!(matches!(wait(&mut schedule, &policy, 0, 0), Retry::After(_)));
+            assert!(matches!(
+                wait(&mut schedule, &policy, 0, 0),
+                Retry::After(_)
+            ));
         }
         assert_eq!(wait(&mut schedule, &policy, 1, 0), Retry::GiveUp);
         let later = 600_000_000_000;
-        assert!(matches!(wait(&mut schedule, &policy, later, 0), Retry::After(_)));
+        assert!(matches!(
+            wait(&mut schedule, &policy, later, 0),
+            Retry::After(_)
+        ));
     }
 
     /// SUP-28
@@ -168,7 +191,10 @@ mod tests {
     /// SUP-28
     #[test]
     fn retry_none_never_restarts() {
-        assert_eq!(wait(&mut Schedule::default(), &RetryPolicy::None, 0, 0), Retry::GiveUp);
+        assert_eq!(
+            wait(&mut Schedule::default(), &RetryPolicy::None, 0, 0),
+            Retry::GiveUp
+        );
     }
 
     proptest! {

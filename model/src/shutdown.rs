@@ -84,8 +84,12 @@ pub struct Shutdown {
 impl Shutdown {
     /// Begins; `ladders` is the longest chain of ladders among the entries.
     pub fn begin(ladders: Duration, now: Timestamp) -> (Self, Vec<Effect>) {
-        let mut shutdown =
-            Self { at: 0, until: now, entries_budget: ladders.saturating_add(BEYOND_LADDERS), ending: Ending::Clean };
+        let mut shutdown = Self {
+            at: 0,
+            until: now,
+            entries_budget: ladders.saturating_add(BEYOND_LADDERS),
+            ending: Ending::Clean,
+        };
         let effects = shutdown.enter(now);
         (shutdown, effects)
     }
@@ -97,14 +101,19 @@ impl Shutdown {
 
     /// Takes an event at `now`.
     pub fn step(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
-        let Some(current) = self.step_now() else { return Vec::new() };
+        let Some(current) = self.step_now() else {
+            return Vec::new();
+        };
         let mut effects = Vec::new();
         match event {
             Event::Tick if now < self.until => return effects,
             Event::Done => {}
             Event::Tick => {
                 self.ending = Ending::Unfinished;
-                effects.push(Effect::Report(current, "did not end within its time".to_owned()));
+                effects.push(Effect::Report(
+                    current,
+                    "did not end within its time".to_owned(),
+                ));
             }
             Event::Unfinished(what) => {
                 self.ending = Ending::Unfinished;
@@ -117,8 +126,14 @@ impl Shutdown {
     }
 
     fn enter(&mut self, now: Timestamp) -> Vec<Effect> {
-        let Some(step) = self.step_now() else { return vec![Effect::Finished(self.ending)] };
-        let budget = if step == Step::Entries { self.entries_budget } else { STEP_BUDGET };
+        let Some(step) = self.step_now() else {
+            return vec![Effect::Finished(self.ending)];
+        };
+        let budget = if step == Step::Entries {
+            self.entries_budget
+        } else {
+            STEP_BUDGET
+        };
         self.until = now.plus(budget);
         vec![Effect::Begin(step), Effect::WakeAt(self.until)]
     }

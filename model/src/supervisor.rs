@@ -35,7 +35,9 @@ impl Member {
 
     /// Whether a process of it may be using or providing things. One whose exit can't be confirmed holds up nobody but itself (SUP-04).
     fn holds(&self) -> Option<&Offer> {
-        self.running.as_ref().filter(|_| self.entry.live() && self.entry.state() != State::Blocked)
+        self.running
+            .as_ref()
+            .filter(|_| self.entry.live() && self.entry.state() != State::Blocked)
     }
 }
 
@@ -60,7 +62,10 @@ pub type Directed = (EntryName, Effect);
 impl Supervisor {
     /// No entries; nothing is launched until [`Self::release`].
     pub fn held() -> Self {
-        Self { held: true, ..Self::default() }
+        Self {
+            held: true,
+            ..Self::default()
+        }
     }
 
     /// An entry's machine.
@@ -70,7 +75,9 @@ impl Supervisor {
 
     /// All entries, by name.
     pub fn entries(&self) -> impl Iterator<Item = (&EntryName, &Entry)> {
-        self.members.iter().map(|(name, member)| (name, &member.entry))
+        self.members
+            .iter()
+            .map(|(name, member)| (name, &member.entry))
     }
 
     /// Notes what an entry's launch that is about to end met; `None`: nothing.
@@ -90,7 +97,14 @@ impl Supervisor {
     /// Adds an entry. It is not looked at before [`Self::look`].
     pub fn add(&mut self, name: EntryName, offer: Offer, entry: Entry) {
         self.enlist(&name, &offer);
-        self.members.insert(name, Member { entry, declared: offer, running: None });
+        self.members.insert(
+            name,
+            Member {
+                entry,
+                declared: offer,
+                running: None,
+            },
+        );
     }
 
     /// Changes what an entry is declared to be. Processes are replaced one by one as their machines allow.
@@ -102,7 +116,9 @@ impl Supervisor {
         retry: RetryPolicy,
         now: Timestamp,
     ) -> Vec<Directed> {
-        let Some(member) = self.members.get_mut(name) else { return Vec::new() };
+        let Some(member) = self.members.get_mut(name) else {
+            return Vec::new();
+        };
         member.declared = offer;
         self.reindex(name);
         self.step(name, Event::Redeclared { replace, retry }, now)
@@ -122,12 +138,21 @@ impl Supervisor {
     /// Lets every entry look around: after entries were added.
     pub fn look_at_all(&mut self, now: Timestamp) -> Vec<Directed> {
         let names: Vec<EntryName> = self.members.keys().cloned().collect();
-        names.iter().flat_map(|name| self.step(name, Event::Look, now)).collect()
+        names
+            .iter()
+            .flat_map(|name| self.step(name, Event::Look, now))
+            .collect()
     }
 
     /// Everything stops, consumers first; each ask is answered when its entry has stopped.
-    pub fn shut_down(&mut self, asks: impl IntoIterator<Item = (EntryName, Ask)>, now: Timestamp) -> Vec<Directed> {
-        asks.into_iter().flat_map(|(name, ask)| self.step(&name, Event::Shutdown(ask), now)).collect()
+    pub fn shut_down(
+        &mut self,
+        asks: impl IntoIterator<Item = (EntryName, Ask)>,
+        now: Timestamp,
+    ) -> Vec<Directed> {
+        asks.into_iter()
+            .flat_map(|(name, ask)| self.step(&name, Event::Shutdown(ask), now))
+            .collect()
     }
 
     /// Takes an event of one entry, and lets everybody it concerns look around until nothing changes any more.
@@ -136,7 +161,9 @@ impl Supervisor {
         let mut queue = VecDeque::from([(name.clone(), event)]);
         while let Some((name, event)) = queue.pop_front() {
             let around = self.surroundings(&name);
-            let Some(member) = self.members.get_mut(&name) else { continue };
+            let Some(member) = self.members.get_mut(&name) else {
+                continue;
+            };
             let before = (member.entry.state(), member.entry.live());
             let ran_as = member.running.clone();
             let effects = member.entry.step(event, &around, now);
@@ -145,14 +172,20 @@ impl Supervisor {
             } else if !member.entry.live() {
                 member.running = None;
             }
-            let changed = before != (member.entry.state(), member.entry.live()) || effects.contains(&Effect::Launch);
+            let changed = before != (member.entry.state(), member.entry.live())
+                || effects.contains(&Effect::Launch);
             let removed = effects.contains(&Effect::Removed);
             if changed {
                 // Those its last process had to do with are concerned by its end too.
                 let concerned = self.concerned(&name, ran_as.as_ref());
                 self.reindex(&name);
                 // It looks around itself too: it may wait for consumers that are idle already.
-                queue.extend(concerned.into_iter().chain([name.clone()]).map(|other| (other, Event::Look)));
+                queue.extend(
+                    concerned
+                        .into_iter()
+                        .chain([name.clone()])
+                        .map(|other| (other, Event::Look)),
+                );
             }
             out.extend(effects.into_iter().map(|effect| (name.clone(), effect)));
             if removed {
@@ -164,41 +197,74 @@ impl Supervisor {
     }
 
     fn surroundings(&self, name: &EntryName) -> Surroundings {
-        let Some(member) = self.members.get(name) else { return Surroundings::default() };
+        let Some(member) = self.members.get(name) else {
+            return Surroundings::default();
+        };
         let holders = |parties: &BTreeSet<EntryName>, test: &dyn Fn(&Member) -> bool| {
-            parties.iter().filter(|other| *other != name).any(|other| self.members.get(other).is_some_and(test))
+            parties
+                .iter()
+                .filter(|other| *other != name)
+                .any(|other| self.members.get(other).is_some_and(test))
         };
         let served = |service: &ServiceName| {
             self.services.get(service).is_some_and(|parties| {
                 holders(&parties.providers, &|other| {
-                    other.entry.serving() && other.running.as_ref().is_some_and(|offer| offer.provides.contains(service))
+                    other.entry.serving()
+                        && other
+                            .running
+                            .as_ref()
+                            .is_some_and(|offer| offer.provides.contains(service))
                 })
             })
         };
         let taken = |service: &ServiceName| {
             self.services.get(service).is_some_and(|parties| {
                 holders(&parties.providers, &|other| {
-                    other.running.as_ref().is_some_and(|offer| offer.provides.contains(service))
+                    other
+                        .running
+                        .as_ref()
+                        .is_some_and(|offer| offer.provides.contains(service))
                 })
             })
         };
         let used = |service: &ServiceName| {
             self.services.get(service).is_some_and(|parties| {
-                holders(&parties.users, &|other| other.holds().is_some_and(|offer| offer.uses.contains(service)))
+                holders(&parties.users, &|other| {
+                    other
+                        .holds()
+                        .is_some_and(|offer| offer.uses.contains(service))
+                })
             })
         };
         let needs = member.running.as_ref().unwrap_or(&member.declared);
         Surroundings {
-            missing: needs.uses.iter().filter(|service| !served(service)).cloned().collect(),
-            taken: member.declared.provides.iter().filter(|service| taken(service)).cloned().collect(),
-            consumers_idle: !member.running.iter().flat_map(|offer| &offer.provides).any(used),
+            missing: needs
+                .uses
+                .iter()
+                .filter(|service| !served(service))
+                .cloned()
+                .collect(),
+            taken: member
+                .declared
+                .provides
+                .iter()
+                .filter(|service| taken(service))
+                .cloned()
+                .collect(),
+            consumers_idle: !member
+                .running
+                .iter()
+                .flat_map(|offer| &offer.provides)
+                .any(used),
             held: self.held,
         }
     }
 
     /// Everybody who provides or uses something that `name` provides or uses, or its last process did.
     fn concerned(&self, name: &EntryName, ran_as: Option<&Offer>) -> BTreeSet<EntryName> {
-        let Some(member) = self.members.get(name) else { return BTreeSet::new() };
+        let Some(member) = self.members.get(name) else {
+            return BTreeSet::new();
+        };
         member
             .offers()
             .chain(ran_as)
@@ -212,10 +278,18 @@ impl Supervisor {
 
     fn enlist(&mut self, name: &EntryName, offer: &Offer) {
         for service in &offer.provides {
-            self.services.entry(service.clone()).or_default().providers.insert(name.clone());
+            self.services
+                .entry(service.clone())
+                .or_default()
+                .providers
+                .insert(name.clone());
         }
         for service in &offer.uses {
-            self.services.entry(service.clone()).or_default().users.insert(name.clone());
+            self.services
+                .entry(service.clone())
+                .or_default()
+                .users
+                .insert(name.clone());
         }
     }
 
@@ -229,11 +303,19 @@ impl Supervisor {
 
     /// Most changes leave the services as they are; the index is touched only when a process by another declaration came or went.
     fn reindex(&mut self, name: &EntryName) {
-        let Some(member) = self.members.get(name) else { return };
+        let Some(member) = self.members.get(name) else {
+            return;
+        };
         let offers: Vec<Offer> = member.offers().cloned().collect();
         let listed = |offer: &Offer, services: &BTreeMap<ServiceName, Parties>| {
-            offer.provides.iter().all(|s| services.get(s).is_some_and(|p| p.providers.contains(name)))
-                && offer.uses.iter().all(|s| services.get(s).is_some_and(|p| p.users.contains(name)))
+            offer
+                .provides
+                .iter()
+                .all(|s| services.get(s).is_some_and(|p| p.providers.contains(name)))
+                && offer
+                    .uses
+                    .iter()
+                    .all(|s| services.get(s).is_some_and(|p| p.users.contains(name)))
         };
         if !offers.iter().all(|offer| listed(offer, &self.services)) {
             self.delist(name);

@@ -11,7 +11,9 @@
 
 use std::time::Duration;
 
-use crate::outcome::{Cause, CleanupCause, CleanupCauseKind, Ending, Evidence, ExitStatus, Outcome, SIGKILL};
+use crate::outcome::{
+    Cause, CleanupCause, CleanupCauseKind, Ending, Evidence, ExitStatus, Outcome, SIGKILL,
+};
 use crate::time::Timestamp;
 
 /// How long a local process may take to exit by itself after its graceful stop (supervision.md §6).
@@ -126,7 +128,14 @@ impl Default for Termination {
 impl Termination {
     /// A launch that runs.
     pub const fn new() -> Self {
-        Self { state: State::Running, cause: None, began: None, exited: false, exit_status: None, cleanup: Vec::new() }
+        Self {
+            state: State::Running,
+            cause: None,
+            began: None,
+            exited: false,
+            exit_status: None,
+            cleanup: Vec::new(),
+        }
     }
 
     /// Where it stands.
@@ -171,8 +180,16 @@ impl Termination {
             State::Running | State::Overdue | State::Confirmed => Vec::new(),
             State::Graceful { until } => vec![Effect::WakeAt(until)],
             State::ExitWindow { until } => vec![Effect::CloseConnection, Effect::WakeAt(until)],
-            State::Interrupted { until } => vec![Effect::CloseConnection, Effect::Interrupt, Effect::WakeAt(until)],
-            State::Killed { answer_by } => vec![Effect::CloseConnection, Effect::Kill, Effect::WakeAt(answer_by)],
+            State::Interrupted { until } => vec![
+                Effect::CloseConnection,
+                Effect::Interrupt,
+                Effect::WakeAt(until),
+            ],
+            State::Killed { answer_by } => vec![
+                Effect::CloseConnection,
+                Effect::Kill,
+                Effect::WakeAt(answer_by),
+            ],
         }
     }
 
@@ -200,7 +217,10 @@ impl Termination {
         self.begin(cause, now);
         match self.state {
             State::Killed { .. } | State::Overdue | State::Confirmed => Vec::new(),
-            State::Running | State::Graceful { .. } | State::ExitWindow { .. } | State::Interrupted { .. } => self.send_kill(now),
+            State::Running
+            | State::Graceful { .. }
+            | State::ExitWindow { .. }
+            | State::Interrupted { .. } => self.send_kill(now),
         }
     }
 
@@ -209,7 +229,10 @@ impl Termination {
             return Vec::new();
         }
         if let Err(why) = answer {
-            self.note(CleanupCauseKind::FinalizerFailed, format!("a finalizer failed: {why}"));
+            self.note(
+                CleanupCauseKind::FinalizerFailed,
+                format!("a finalizer failed: {why}"),
+            );
         }
         self.open_exit_window(now)
     }
@@ -234,7 +257,11 @@ impl Termination {
         }
         self.exited = true;
         self.exit_status = status;
-        let by_itself = if status == Some(ExitStatus::Signal(SIGKILL)) { Cause::External } else { Cause::Crashed };
+        let by_itself = if status == Some(ExitStatus::Signal(SIGKILL)) {
+            Cause::External
+        } else {
+            Cause::Crashed
+        };
         match self.state {
             State::Running => {
                 // A crash: what is left of the family goes at once (SUP-36).
@@ -258,10 +285,19 @@ impl Termination {
 
     fn family_gone(&mut self, evidence: Evidence, killed: bool, now: Timestamp) -> Vec<Effect> {
         self.begin(Cause::Crashed, now);
-        let killed = killed || self.state == State::Overdue || self.exit_status == Some(ExitStatus::Signal(SIGKILL));
+        let killed = killed
+            || self.state == State::Overdue
+            || self.exit_status == Some(ExitStatus::Signal(SIGKILL));
         self.state = State::Confirmed;
-        let outcome = if killed { Outcome::Killed } else { Outcome::Exited };
-        vec![Effect::CloseConnection, Effect::Confirmed(self.ending_at(outcome, Some(evidence), now))]
+        let outcome = if killed {
+            Outcome::Killed
+        } else {
+            Outcome::Exited
+        };
+        vec![
+            Effect::CloseConnection,
+            Effect::Confirmed(self.ending_at(outcome, Some(evidence), now)),
+        ]
     }
 
     fn tick(&mut self, now: Timestamp) -> Vec<Effect> {
@@ -290,7 +326,9 @@ impl Termination {
                 let mut ending = self.ending_at(Outcome::TerminationUnconfirmed, None, now);
                 ending.cleanup.push(CleanupCause {
                     kind: CleanupCauseKind::TerminationUnconfirmed,
-                    message: "its exit is not confirmed 5 seconds after SIGKILL; it may still be running".to_owned(),
+                    message:
+                        "its exit is not confirmed 5 seconds after SIGKILL; it may still be running"
+                            .to_owned(),
                 });
                 vec![Effect::Unconfirmed(ending)]
             }
@@ -307,7 +345,11 @@ impl Termination {
     fn send_kill(&mut self, now: Timestamp) -> Vec<Effect> {
         let answer_by = now.plus(ANSWER_AFTER_KILL);
         self.state = State::Killed { answer_by };
-        vec![Effect::CloseConnection, Effect::Kill, Effect::WakeAt(answer_by)]
+        vec![
+            Effect::CloseConnection,
+            Effect::Kill,
+            Effect::WakeAt(answer_by),
+        ]
     }
 
     fn note(&mut self, kind: CleanupCauseKind, message: String) {

@@ -12,7 +12,10 @@ impl Timestamp {
     /// The moment `after` later.
     #[must_use]
     pub fn plus(self, after: Duration) -> Self {
-        Self(self.0.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX)))
+        Self(
+            self.0
+                .saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX)),
+        )
     }
 
     /// How long ago `earlier` was; zero if it is later.
@@ -23,7 +26,9 @@ impl Timestamp {
 }
 
 /// Wall time in milliseconds since 1970 (UTC): shown to people and stored, never used to decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct WallTime(pub u64);
 
@@ -31,7 +36,10 @@ impl WallTime {
     /// The moment `after` later.
     #[must_use]
     pub fn plus(self, after: Duration) -> Self {
-        Self(self.0.saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX)))
+        Self(
+            self.0
+                .saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
+        )
     }
 }
 

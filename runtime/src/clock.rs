@@ -15,12 +15,17 @@ pub struct SystemClock {
 impl SystemClock {
     /// The system's time.
     pub const fn new() -> Self {
-        Self { ahead: AtomicU64::new(0) }
+        Self {
+            ahead: AtomicU64::new(0),
+        }
     }
 
     /// Shifts the deciding clock forward, as a suspend would: for tests of what a suspend does.
     pub fn leap(&self, by: std::time::Duration) {
-        self.ahead.fetch_add(u64::try_from(by.as_nanos()).unwrap_or(u64::MAX), Ordering::SeqCst);
+        self.ahead.fetch_add(
+            u64::try_from(by.as_nanos()).unwrap_or(u64::MAX),
+            Ordering::SeqCst,
+        );
     }
 
     /// How far the deciding clock is ahead of the system's, in nanoseconds.

@@ -28,8 +28,8 @@ use treewarden_model::time::Clock as _;
 use treewarden_protocol::lifecycle::{CancelParams, ShutdownParams};
 use treewarden_protocol::service::ServiceCall;
 use treewarden_protocol::{
-    ErrorKind, ErrorObject, InitializeParams, InitializeResult, MAX_IN_FLIGHT, RequestId, encode_notification,
-    encode_request, method,
+    ErrorKind, ErrorObject, InitializeParams, InitializeResult, MAX_IN_FLIGHT, RequestId,
+    encode_notification, encode_request, method,
 };
 
 use crate::launcher::{Boxed, LaunchEvents, LaunchTag};
@@ -59,7 +59,13 @@ pub struct Trouble {
 /// Answers what a plugin asks of the node.
 pub trait HostCalls: Send + Sync + 'static {
     /// Calls a service for the plugin of `caller`. Cancelled by dropping.
-    fn service_call(&self, caller: &LaunchTag, service: ServiceName, method: String, params: Option<Box<RawValue>>) -> Boxed<Reply>;
+    fn service_call(
+        &self,
+        caller: &LaunchTag,
+        service: ServiceName,
+        method: String,
+        params: Option<Box<RawValue>>,
+    ) -> Boxed<Reply>;
     /// A record of its structured log.
     fn log(&self, caller: &LaunchTag, level: &str, message: &str);
 }
@@ -103,7 +109,9 @@ pub struct Connection {
 
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection").field("tag", &self.shared.tag).finish_non_exhaustive()
+        f.debug_struct("Connection")
+            .field("tag", &self.shared.tag)
+            .finish_non_exhaustive()
     }
 }
 
@@ -152,7 +160,9 @@ impl Connection {
             clock: parts.clock,
         });
         let reading = shared.clone();
-        task::spawn("plugin reader", async move { reader::run(&reading, stdout).await });
+        task::spawn("plugin reader", async move {
+            reader::run(&reading, stdout).await
+        });
         Ok(Self { shared })
     }
 
@@ -171,7 +181,11 @@ impl Connection {
     /// # Errors
     /// The plugin refused, answered nonsense, or the connection was lost.
     pub async fn open(&self, params: InitializeParams) -> Result<InitializeResult, String> {
-        let (id, answer) = self.shared.pending.register(Slot::control(), self.next_id()).map_err(|_| closed_text())?;
+        let (id, answer) = self
+            .shared
+            .pending
+            .register(Slot::control(), self.next_id())
+            .map_err(|_| closed_text())?;
         // One byte that the shim reads, and behind it what the plugin will find.
         let sent = self.shared.outbound.append(&self.shared, |buffer| {
             buffer.push(b'\n');
@@ -183,11 +197,14 @@ impl Connection {
         }
         let result = match answer.await {
             Ok(Ok(result)) => result,
-            Ok(Err(CallFailure::Plugin(error))) => return Err(format!("it refused initialize: {error}")),
+            Ok(Err(CallFailure::Plugin(error))) => {
+                return Err(format!("it refused initialize: {error}"));
+            }
             Ok(Err(failure)) => return Err(failure.to_string()),
             Err(_) => return Err(closed_text()),
         };
-        serde_json::from_str(result.get()).map_err(|error| format!("its answer to initialize is wrong: {error}"))
+        serde_json::from_str(result.get())
+            .map_err(|error| format!("its answer to initialize is wrong: {error}"))
     }
 
     /// From now on calls are taken.
@@ -204,7 +221,13 @@ impl Connection {
     ///
     /// # Errors
     /// See [`CallFailure`].
-    pub async fn call(&self, service: &str, method: &str, params: Option<&RawValue>, timeout: Duration) -> Reply {
+    pub async fn call(
+        &self,
+        service: &str,
+        method: &str,
+        params: Option<&RawValue>,
+        timeout: Duration,
+    ) -> Reply {
         let shared = &self.shared;
         if !shared.accepting.load(Ordering::SeqCst) {
             return Err(CallFailure::Unavailable);
@@ -215,16 +238,23 @@ impl Connection {
             Err(_) => self.wait_for_permit(timeout).await?,
         };
         let left = deadline.since(shared.clock.now());
-        let (id, answer) =
-            shared.pending.register(Slot::call(permit), self.next_id()).map_err(|_| CallFailure::ConnectionLost)?;
-        let mut guard = Cancel { shared, id: Some(id) };
+        let (id, answer) = shared
+            .pending
+            .register(Slot::call(permit), self.next_id())
+            .map_err(|_| CallFailure::ConnectionLost)?;
+        let mut guard = Cancel {
+            shared,
+            id: Some(id),
+        };
         let params = ServiceCall {
             service: service.into(),
             method: method.into(),
             params,
             timeout_ms: Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
         };
-        if let Err(failure) = shared.outbound.append(shared, |buffer| encode_request(buffer, id, method::SERVICE_CALL, &params)) {
+        if let Err(failure) = shared.outbound.append(shared, |buffer| {
+            encode_request(buffer, id, method::SERVICE_CALL, &params)
+        }) {
             guard.id = None;
             shared.pending.forget(id);
             return Err(failure);
@@ -242,7 +272,10 @@ impl Connection {
         }
     }
 
-    async fn wait_for_permit(&self, timeout: Duration) -> Result<tokio::sync::OwnedSemaphorePermit, CallFailure> {
+    async fn wait_for_permit(
+        &self,
+        timeout: Duration,
+    ) -> Result<tokio::sync::OwnedSemaphorePermit, CallFailure> {
         struct Waiting<'a>(&'a AtomicU64);
         impl Drop for Waiting<'_> {
             fn drop(&mut self) {
@@ -267,9 +300,22 @@ impl Connection {
     /// The plugin answered with an error; `None`: the connection was lost before it answered.
     pub async fn shutdown(&self, timeout: Duration) -> Option<Result<(), String>> {
         self.refuse_new();
-        let (id, answer) = self.shared.pending.register(Slot::control(), self.next_id()).ok()?;
-        let params = ShutdownParams { timeout_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX) };
-        if self.shared.outbound.append(&self.shared, |buffer| encode_request(buffer, id, method::SHUTDOWN, &params)).is_err() {
+        let (id, answer) = self
+            .shared
+            .pending
+            .register(Slot::control(), self.next_id())
+            .ok()?;
+        let params = ShutdownParams {
+            timeout_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX),
+        };
+        if self
+            .shared
+            .outbound
+            .append(&self.shared, |buffer| {
+                encode_request(buffer, id, method::SHUTDOWN, &params)
+            })
+            .is_err()
+        {
             self.shared.pending.forget(id);
             return None;
         }
@@ -306,14 +352,24 @@ struct Cancel<'a> {
 impl Drop for Cancel<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
-        let Some(overdue) = self.shared.pending.abandon(id) else { return };
+        let Some(overdue) = self.shared.pending.abandon(id) else {
+            return;
+        };
         let raw = id.get().to_string();
         if let Ok(id) = serde_json::from_str::<treewarden_protocol::Id<'_>>(&raw) {
             let params = CancelParams { id };
-            self.shared.outbound.append(self.shared, |buffer| encode_notification(buffer, method::CANCEL, &params)).ok();
+            self.shared
+                .outbound
+                .append(self.shared, |buffer| {
+                    encode_notification(buffer, method::CANCEL, &params)
+                })
+                .ok();
         }
         if overdue >= OVERDUE_MAX {
-            self.shared.trouble(format!("it left {overdue} calls unanswered past their time"), Cause::Crashed);
+            self.shared.trouble(
+                format!("it left {overdue} calls unanswered past their time"),
+                Cause::Crashed,
+            );
         } else {
             let shared = self.shared.clone();
             let at = shared.clock.now().plus(OVERDUE_FOR);
@@ -321,7 +377,10 @@ impl Drop for Cancel<'_> {
             timers.wake_at(at, move || {
                 if shared.pending.has(id) {
                     shared.trouble(
-                        format!("it left a call unanswered for {} seconds past its time", OVERDUE_FOR.as_secs()),
+                        format!(
+                            "it left a call unanswered for {} seconds past its time",
+                            OVERDUE_FOR.as_secs()
+                        ),
                         Cause::Crashed,
                     );
                 }
@@ -343,4 +402,3 @@ pub fn error_for_plugin(failure: &CallFailure) -> ErrorObject {
         CallFailure::Denied(_) => ErrorObject::new(ErrorKind::Denied, failure.to_string()),
     }
 }
-

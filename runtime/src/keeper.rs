@@ -8,8 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, Semaphore, oneshot};
-use treewarden_keeper::wire::{Event, MAX_REQUESTS_IN_FLIGHT, Request, SpawnRequest, UnascribedProcess};
-use treewarden_keeper::{Evidence, ExitStatus, KeeperOptions, KeeperProcess, Link, Ordinal, ProcessId, StartTime};
+use treewarden_keeper::wire::{
+    Event, MAX_REQUESTS_IN_FLIGHT, Request, SpawnRequest, UnascribedProcess,
+};
+use treewarden_keeper::{
+    Evidence, ExitStatus, KeeperOptions, KeeperProcess, Link, Ordinal, ProcessId, StartTime,
+};
 
 use crate::{system, task};
 
@@ -77,7 +81,9 @@ pub struct Keeper {
 
 impl std::fmt::Debug for Keeper {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keeper").field("pid", &self.shared.pid).finish()
+        f.debug_struct("Keeper")
+            .field("pid", &self.shared.pid)
+            .finish()
     }
 }
 
@@ -92,7 +98,11 @@ impl Keeper {
         match next_event(&link).await? {
             Some((Event::Hello { .. }, _)) => {}
             Some((Event::CannotStart { reason }, _)) => return Err(io::Error::other(reason)),
-            other => return Err(io::Error::other(format!("the keeper did not greet: {other:?}"))),
+            other => {
+                return Err(io::Error::other(format!(
+                    "the keeper did not greet: {other:?}"
+                )));
+            }
         }
         let shared = Arc::new(Shared {
             link,
@@ -106,7 +116,9 @@ impl Keeper {
         let keeper = Self { shared };
         let (sender, receiver) = (keeper.clone(), keeper.clone());
         task::spawn("keeper requests", async move { sender.send_all().await });
-        task::spawn("keeper events", async move { receiver.receive_all(process).await });
+        task::spawn("keeper events", async move {
+            receiver.receive_all(process).await
+        });
         Ok(keeper)
     }
 
@@ -120,8 +132,17 @@ impl Keeper {
     /// # Errors
     /// Refused (the text says why), or the keeper is gone. When the caller goes away meanwhile the process, seeing the end of its stdin,
     /// ends at the gate.
-    pub async fn spawn(&self, request: SpawnRequest, descriptors: [OwnedFd; 3]) -> Result<SpawnedProcess, SpawnError> {
-        let permit = self.shared.in_flight.acquire().await.map_err(|_| SpawnError::Lost)?;
+    pub async fn spawn(
+        &self,
+        request: SpawnRequest,
+        descriptors: [OwnedFd; 3],
+    ) -> Result<SpawnedProcess, SpawnError> {
+        let permit = self
+            .shared
+            .in_flight
+            .acquire()
+            .await
+            .map_err(|_| SpawnError::Lost)?;
         let (reply, answer) = oneshot::channel();
         let ordinal = request.ordinal();
         {
@@ -130,7 +151,10 @@ impl Keeper {
                 return Err(SpawnError::Lost);
             }
             state.waiting.insert(ordinal, reply);
-            state.outgoing.push_back(Outgoing { request: Request::Spawn(Box::new(request)), descriptors: descriptors.into() });
+            state.outgoing.push_back(Outgoing {
+                request: Request::Spawn(Box::new(request)),
+                descriptors: descriptors.into(),
+            });
         }
         self.flush();
         let answer = answer.await.unwrap_or(Err(SpawnError::Lost));
@@ -159,14 +183,20 @@ impl Keeper {
     fn queue(&self, request: Request) {
         let mut state = self.state();
         if !state.closed {
-            state.outgoing.push_back(Outgoing { request, descriptors: Vec::new() });
+            state.outgoing.push_back(Outgoing {
+                request,
+                descriptors: Vec::new(),
+            });
             drop(state);
             self.flush();
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends what waits, from the caller's own thread: the usual case costs no task switch.
@@ -181,7 +211,12 @@ impl Keeper {
         let mut state = self.state();
         while let Some(next) = state.outgoing.front() {
             let descriptors: Vec<_> = next.descriptors.iter().map(OwnedFd::as_fd).collect();
-            match self.shared.link.get_ref().try_send(&next.request, &descriptors) {
+            match self
+                .shared
+                .link
+                .get_ref()
+                .try_send(&next.request, &descriptors)
+            {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
                 Err(error) => {
@@ -205,7 +240,9 @@ impl Keeper {
                 () = self.shared.closing.notified() => return,
             }
             while !self.send_some() {
-                let Ok(mut ready) = self.shared.link.ready(Interest::WRITABLE).await else { return };
+                let Ok(mut ready) = self.shared.link.ready(Interest::WRITABLE).await else {
+                    return;
+                };
                 ready.clear_ready();
             }
         }
@@ -242,7 +279,11 @@ impl Keeper {
     fn take(&self, event: Event) {
         let sink = &self.shared.sink;
         match event {
-            Event::Spawned { ordinal, pid, start_time } => {
+            Event::Spawned {
+                ordinal,
+                pid,
+                start_time,
+            } => {
                 if let Some(reply) = self.state().waiting.remove(&ordinal) {
                     reply.send(Ok(SpawnedProcess { pid, start_time })).ok();
                 }
@@ -256,7 +297,11 @@ impl Keeper {
                 None => tracing::error!(reason, "The keeper refused a request it could not read"),
             },
             Event::Exited { ordinal, status } => sink.exited(ordinal, status),
-            Event::Gone { ordinal, evidence, killed } => sink.gone(ordinal, evidence, killed),
+            Event::Gone {
+                ordinal,
+                evidence,
+                killed,
+            } => sink.gone(ordinal, evidence, killed),
             Event::Unascribed { processes, more } => sink.unascribed(processes, more),
             Event::Hello { .. } | Event::CannotStart { .. } => {}
         }

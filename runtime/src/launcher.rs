@@ -51,7 +51,10 @@ pub struct LaunchSpec {
 impl std::fmt::Debug for LaunchSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Environment and configuration may hold secrets.
-        f.debug_struct("LaunchSpec").field("tag", &self.tag).field("program", &self.program).finish_non_exhaustive()
+        f.debug_struct("LaunchSpec")
+            .field("tag", &self.tag)
+            .field("program", &self.program)
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,7 +100,9 @@ pub struct PluginProcess {
 
 impl std::fmt::Debug for PluginProcess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PluginProcess").field("pid", &self.pid).finish_non_exhaustive()
+        f.debug_struct("PluginProcess")
+            .field("pid", &self.pid)
+            .finish_non_exhaustive()
     }
 }
 
@@ -107,5 +112,6 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// Starts plugins.
 pub trait Launcher: Send + Sync + 'static {
     /// Starts a process that waits at its gate. The error is a sentence for the entry's status.
-    fn spawn(&self, spec: LaunchSpec, around: Surroundings) -> Boxed<Result<PluginProcess, String>>;
+    fn spawn(&self, spec: LaunchSpec, around: Surroundings)
+    -> Boxed<Result<PluginProcess, String>>;
 }

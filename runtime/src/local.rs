@@ -12,7 +12,9 @@ use treewarden_model::id::NodeId;
 use crate::clock::SystemClock;
 use crate::connection::{Connection, Parts};
 use crate::keeper::Keeper;
-use crate::launcher::{Boxed, Control, LaunchSpec, LaunchTag, Launcher, PluginProcess, Surroundings};
+use crate::launcher::{
+    Boxed, Control, LaunchSpec, LaunchTag, Launcher, PluginProcess, Surroundings,
+};
 use crate::log_lines;
 use crate::system;
 use crate::timers::Timers;
@@ -40,14 +42,21 @@ pub struct LocalLauncher {
 
 impl std::fmt::Debug for LocalLauncher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LocalLauncher").field("keeper", &self.keeper()).finish_non_exhaustive()
+        f.debug_struct("LocalLauncher")
+            .field("keeper", &self.keeper())
+            .finish_non_exhaustive()
     }
 }
 
 impl LocalLauncher {
     /// A launcher without a keeper yet.
     pub fn new(node: NodeId, timers: Timers, clock: Arc<SystemClock>) -> Self {
-        Self { node, keeper: Arc::default(), timers, clock }
+        Self {
+            node,
+            keeper: Arc::default(),
+            timers,
+            clock,
+        }
     }
 
     /// From now on this keeper is used; `None`: there is none, and every launch is refused.
@@ -57,12 +66,19 @@ impl LocalLauncher {
 
     /// The keeper of the moment.
     pub fn keeper(&self) -> Option<Keeper> {
-        self.keeper.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.keeper
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
 impl Launcher for LocalLauncher {
-    fn spawn(&self, spec: LaunchSpec, around: Surroundings) -> Boxed<Result<PluginProcess, String>> {
+    fn spawn(
+        &self,
+        spec: LaunchSpec,
+        around: Surroundings,
+    ) -> Boxed<Result<PluginProcess, String>> {
         let launcher = self.clone();
         Box::pin(async move { launcher.start(spec, around).await })
     }
@@ -71,11 +87,15 @@ impl Launcher for LocalLauncher {
 impl LocalLauncher {
     async fn start(&self, spec: LaunchSpec, around: Surroundings) -> Result<PluginProcess, String> {
         let keeper = self.keeper().ok_or("there is no keeper")?;
-        prepare_directory(&spec.working_dir).map_err(|error| format!("its working directory could not be made: {error}"))?;
+        prepare_directory(&spec.working_dir)
+            .map_err(|error| format!("its working directory could not be made: {error}"))?;
         let text = launch_text(self.node, &spec.tag);
         let ordinal = Ordinal::new(spec.tag.ordinal.0);
         let request = SpawnRequest {
-            mark: Mark { node: node_tag(self.node), ordinal },
+            mark: Mark {
+                node: node_tag(self.node),
+                ordinal,
+            },
             launch_text: text,
             program: spec.program,
             args: spec.args,
@@ -99,7 +119,9 @@ impl LocalLauncher {
         .map_err(|error| format!("its pipes could not be used: {error}"))?;
         log_lines::drain(pipes.stderr.0, around.lines, self.clock.clone(), finishing)
             .map_err(|error| format!("its stderr could not be used: {error}"))?;
-        let spawned = keeper.spawn(request, [pipes.stdin.0, pipes.stdout.1, pipes.stderr.1]).await;
+        let spawned = keeper
+            .spawn(request, [pipes.stdin.0, pipes.stdout.1, pipes.stderr.1])
+            .await;
         let spawned = spawned.map_err(|error| {
             connection.close();
             error.to_string()
@@ -108,7 +130,11 @@ impl LocalLauncher {
             pid: u32::try_from(spawned.pid.get()).unwrap_or_default(),
             start_time: spawned.start_time.0,
             connection,
-            control: Arc::new(LocalControl { keeper, ordinal, finish }),
+            control: Arc::new(LocalControl {
+                keeper,
+                ordinal,
+                finish,
+            }),
         })
     }
 }
@@ -122,14 +148,21 @@ struct Pipes {
 
 impl Pipes {
     fn new() -> std::io::Result<Self> {
-        Ok(Self { stdin: system::pipe()?, stdout: system::pipe()?, stderr: system::pipe()? })
+        Ok(Self {
+            stdin: system::pipe()?,
+            stdout: system::pipe()?,
+            stderr: system::pipe()?,
+        })
     }
 }
 
 /// Kept between launches; nobody but the node's user and the plugin's may look into it.
 fn prepare_directory(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
 }
 
 struct LocalControl {

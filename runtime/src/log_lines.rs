@@ -36,7 +36,12 @@ pub trait LineSink: Send + Sync + 'static {
 ///
 /// # Errors
 /// The descriptor is no pipe, or the runtime refuses it.
-pub fn drain(fd: OwnedFd, sink: Arc<dyn LineSink>, clock: Arc<dyn Clock>, finish: watch::Receiver<bool>) -> std::io::Result<()> {
+pub fn drain(
+    fd: OwnedFd,
+    sink: Arc<dyn LineSink>,
+    clock: Arc<dyn Clock>,
+    finish: watch::Receiver<bool>,
+) -> std::io::Result<()> {
     let pipe = pipe::Receiver::from_owned_fd(fd)?;
     task::spawn("stderr", async move {
         let mut lines = Lines::new(sink, clock.now());
@@ -46,7 +51,12 @@ pub fn drain(fd: OwnedFd, sink: Arc<dyn LineSink>, clock: Arc<dyn Clock>, finish
     Ok(())
 }
 
-async fn read(pipe: &pipe::Receiver, lines: &mut Lines, clock: &dyn Clock, mut finish: watch::Receiver<bool>) {
+async fn read(
+    pipe: &pipe::Receiver,
+    lines: &mut Lines,
+    clock: &dyn Clock,
+    mut finish: watch::Receiver<bool>,
+) {
     let mut finishing = *finish.borrow();
     let mut deadline = finishing.then(|| clock.now().plus(OVERALL_BOUND));
     loop {
@@ -60,7 +70,11 @@ async fn read(pipe: &pipe::Receiver, lines: &mut Lines, clock: &dyn Clock, mut f
             }
         } else {
             let over = deadline.is_some_and(|deadline| clock.now() >= deadline);
-            if over || tokio::time::timeout(IDLE_BOUND, pipe.readable()).await.is_err() {
+            if over
+                || tokio::time::timeout(IDLE_BOUND, pipe.readable())
+                    .await
+                    .is_err()
+            {
                 return;
             }
         }
@@ -97,7 +111,14 @@ struct Lines {
 
 impl Lines {
     fn new(sink: Arc<dyn LineSink>, now: Timestamp) -> Self {
-        Self { sink, partial: Vec::new(), budget: BURST, refilled: now, dropped_lines: 0, dropped_bytes: 0 }
+        Self {
+            sink,
+            partial: Vec::new(),
+            budget: BURST,
+            refilled: now,
+            dropped_lines: 0,
+            dropped_bytes: 0,
+        }
     }
 
     fn take(&mut self, mut bytes: &[u8], now: Timestamp) {
@@ -108,7 +129,11 @@ impl Lines {
             let taken = end.unwrap_or_else(|| bytes.len().min(room));
             let (part, rest) = bytes.split_at_checked(taken).unwrap_or((bytes, &[]));
             self.partial.extend_from_slice(part);
-            bytes = if end.is_some() { rest.get(1..).unwrap_or_default() } else { rest };
+            bytes = if end.is_some() {
+                rest.get(1..).unwrap_or_default()
+            } else {
+                rest
+            };
             if end.is_some() || self.partial.len() >= LINE_MAX {
                 self.emit();
             }
@@ -118,7 +143,10 @@ impl Lines {
     fn refill(&mut self, now: Timestamp) {
         let millis = u64::try_from(now.since(self.refilled).as_millis()).unwrap_or(u64::MAX);
         if millis > 0 {
-            self.budget = self.budget.saturating_add(millis.saturating_mul(BYTES_PER_SECOND / 1000)).min(BURST);
+            self.budget = self
+                .budget
+                .saturating_add(millis.saturating_mul(BYTES_PER_SECOND / 1000))
+                .min(BURST);
             self.refilled = now;
         }
     }
@@ -186,7 +214,14 @@ mod tests {
     fn lines_are_cut_at_newlines_across_chunks_and_at_the_limit() {
         assert_eq!(lines(&[b"a", b"b\nc\n\nd"]).0, ["ab", "c", "", "d"]);
         let long = vec![b'x'; LINE_MAX + 10];
-        assert_eq!(lines(&[&long, b"\n"]).0.iter().map(String::len).collect::<Vec<_>>(), [LINE_MAX, 10]);
+        assert_eq!(
+            lines(&[&long, b"\n"])
+                .0
+                .iter()
+                .map(String::len)
+                .collect::<Vec<_>>(),
+            [LINE_MAX, 10]
+        );
         assert_eq!(lines(&[b"\xff\n"]).0, ["\u{fffd}"]);
     }
 

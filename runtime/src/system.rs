@@ -13,14 +13,18 @@ use tokio::io::unix::AsyncFd;
 pub fn boot_time_nanos() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
-    seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(now.tv_nsec).unwrap_or_default())
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(u64::try_from(now.tv_nsec).unwrap_or_default())
 }
 
 /// Milliseconds since 1970; zero on a machine whose clock stands before that.
 pub(crate) fn wall_millis() -> u64 {
     let now = clock_gettime(ClockId::Realtime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
-    seconds.saturating_mul(1000).saturating_add(u64::try_from(now.tv_nsec).unwrap_or_default() / 1_000_000)
+    seconds
+        .saturating_mul(1000)
+        .saturating_add(u64::try_from(now.tv_nsec).unwrap_or_default() / 1_000_000)
 }
 
 /// A pipe: (read end, write end), both close-on-exec and blocking.
@@ -47,7 +51,10 @@ pub fn raise_open_files() -> io::Result<Option<u64>> {
 pub(crate) fn watched<T: AsFd + AsRawFd>(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
     // SAFETY: `T: AsFd` promises that its descriptor is open as long as the value lives, and the two callers' types (`Link`, `OwnedFd`)
     // show the same descriptor for their whole life; `AsyncFd` owns the value and gives it up only after deregistering.
-    #[expect(unsafe_code, reason = "tokio asks for the promise that the descriptor stays the same")]
+    #[expect(
+        unsafe_code,
+        reason = "tokio asks for the promise that the descriptor stays the same"
+    )]
     let watched = unsafe { AsyncFd::register_with_interest(inner, interest) };
     watched.map_err(|error| io::Error::other(error.to_string()))
 }

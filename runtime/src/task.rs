@@ -7,7 +7,10 @@ pub type TaskHandle = tokio::task::JoinHandle<()>;
 
 /// Starts a task. `purpose` says what it is for, in traces; whoever keeps the handle, or whatever ends its loop, is its owner.
 #[expect(clippy::disallowed_methods, reason = "the one place that starts tasks")]
-pub fn spawn(purpose: &'static str, future: impl Future<Output = ()> + Send + 'static) -> TaskHandle {
+pub fn spawn(
+    purpose: &'static str,
+    future: impl Future<Output = ()> + Send + 'static,
+) -> TaskHandle {
     tracing::trace!(purpose, "A task starts");
     tokio::spawn(future)
 }

@@ -3,8 +3,8 @@
 //! tokio's own timers stand still while the machine is suspended; these do not (SUP-25). A wake-up is not cancelled: whoever asked for it
 //! looks whether it still matters.
 
-use std::collections::BinaryHeap;
 use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,7 +58,9 @@ pub struct Timers {
 
 impl std::fmt::Debug for Timers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Timers").field("waiting", &self.heap().waiting.len()).finish()
+        f.debug_struct("Timers")
+            .field("waiting", &self.heap().waiting.len())
+            .finish()
     }
 }
 
@@ -68,8 +70,15 @@ impl Timers {
     /// # Errors
     /// No timerfd could be had.
     pub fn start(clock: Arc<SystemClock>) -> io::Result<Self> {
-        let fd = rustix::time::timerfd_create(TimerfdClockId::Boottime, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        let timers = Self { clock, fd: Arc::new(system::watched(fd, Interest::READABLE)?), heap: Arc::default() };
+        let fd = rustix::time::timerfd_create(
+            TimerfdClockId::Boottime,
+            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+        )?;
+        let timers = Self {
+            clock,
+            fd: Arc::new(system::watched(fd, Interest::READABLE)?),
+            heap: Arc::default(),
+        };
         let running = timers.clone();
         task::spawn("timers", async move { running.run().await });
         Ok(timers)
@@ -81,7 +90,11 @@ impl Timers {
         let first = heap.waiting.peek().is_none_or(|Reverse(next)| at < next.at);
         heap.order += 1;
         let order = heap.order;
-        heap.waiting.push(Reverse(Waiting { at, order, wake: Box::new(wake) }));
+        heap.waiting.push(Reverse(Waiting {
+            at,
+            order,
+            wake: Box::new(wake),
+        }));
         if first {
             self.arm(at);
         }
@@ -103,15 +116,25 @@ impl Timers {
             tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),
             tv_nsec: i64::try_from(nanos % 1_000_000_000).unwrap_or_default(),
         };
-        let spec = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
-        if let Err(error) = rustix::time::timerfd_settime(&*self.fd, TimerfdTimerFlags::ABSTIME, &spec) {
+        let spec = Itimerspec {
+            it_interval: Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            },
+            it_value: value,
+        };
+        if let Err(error) =
+            rustix::time::timerfd_settime(&*self.fd, TimerfdTimerFlags::ABSTIME, &spec)
+        {
             tracing::error!(error = %error, "A timer could not be set");
         }
     }
 
     async fn run(&self) {
         loop {
-            let Ok(mut ready) = self.fd.readable().await else { return };
+            let Ok(mut ready) = self.fd.readable().await else {
+                return;
+            };
             let mut expirations = [0; 8];
             if rustix::io::read(&*self.fd, &mut expirations).is_err() {
                 ready.clear_ready();
@@ -126,7 +149,11 @@ impl Timers {
         let now = self.clock.now();
         let mut heap = self.heap();
         let mut due = Vec::new();
-        while heap.waiting.peek().is_some_and(|Reverse(next)| next.at <= now) {
+        while heap
+            .waiting
+            .peek()
+            .is_some_and(|Reverse(next)| next.at <= now)
+        {
             due.extend(heap.waiting.pop().map(|Reverse(waiting)| waiting.wake));
         }
         if let Some(Reverse(next)) = heap.waiting.peek() {

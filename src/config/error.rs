@@ -71,16 +71,23 @@ impl ConfigError {
     /// Each problem as a sentence for a client: with the file's name, without its folder, which is the host's own business.
     pub(crate) fn problems(&self) -> Vec<String> {
         let name = |path: &PathBuf| {
-            path.file_name().map_or_else(|| "the file".to_owned(), |name| name.to_string_lossy().into_owned())
+            path.file_name().map_or_else(
+                || "the file".to_owned(),
+                |name| name.to_string_lossy().into_owned(),
+            )
         };
         match self {
             Self::Read { path, source } => vec![format!("cannot read {}: {source}", name(path))],
-            Self::TooLarge { path, limit } => vec![format!("{} is larger than {limit} bytes", name(path))],
+            Self::TooLarge { path, limit } => {
+                vec![format!("{} is larger than {limit} bytes", name(path))]
+            }
             Self::Invalid { path, findings } => findings
                 .iter()
                 .take(LISTED_MAX)
                 .map(|Finding { position, fault }| match position {
-                    Some(Position { line, column }) => format!("{}:{line}:{column}: {fault}", name(path)),
+                    Some(Position { line, column }) => {
+                        format!("{}:{line}:{column}: {fault}", name(path))
+                    }
                     None => format!("{}: {fault}", name(path)),
                 })
                 .collect(),

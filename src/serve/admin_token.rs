@@ -21,7 +21,9 @@ pub(super) async fn ensure(store: &StoreHandle, data_dir: &Path) -> anyhow::Resu
     let present = match fs::read_to_string(&path) {
         Ok(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error).with_context(|| format!("could not read {}", path.display())),
+        Err(error) => {
+            return Err(error).with_context(|| format!("could not read {}", path.display()));
+        }
     };
     let text = present.clone().unwrap_or_else(new_token);
     let hash = TokenHash(Sha256::digest(text.as_bytes()).into());
@@ -38,7 +40,8 @@ pub(super) async fn ensure(store: &StoreHandle, data_dir: &Path) -> anyhow::Resu
         store.put_token(token).await?;
     }
     if present.is_none() {
-        write(data_dir, &path, &text).with_context(|| format!("could not write {}", path.display()))?;
+        write(data_dir, &path, &text)
+            .with_context(|| format!("could not write {}", path.display()))?;
         tracing::info!(path = %path.display(), "A token for the user admin was written");
     }
     Ok(())
@@ -51,7 +54,12 @@ fn new_token() -> String {
 
 fn write(data_dir: &Path, path: &Path, text: &str) -> std::io::Result<()> {
     let temporary = data_dir.join(".admin.token.new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)?;
     writeln!(file, "{text}")?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;

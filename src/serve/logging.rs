@@ -32,16 +32,26 @@ pub(super) struct Logging {
 
 /// Starts logging; `RUST_LOG` chooses what, `info` without it.
 pub(super) fn start(format: LogFormat) -> Logging {
-    let (writer, guard) =
-        NonBlockingBuilder::default().buffered_lines_limit(LINES_WAITING).lossy(true).thread_name("log").finish(std::io::stderr());
+    let (writer, guard) = NonBlockingBuilder::default()
+        .buffered_lines_limit(LINES_WAITING)
+        .lossy(true)
+        .thread_name("log")
+        .finish(std::io::stderr());
     let dropped = writer.error_counter();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer);
     match format {
-        LogFormat::Text => builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+        LogFormat::Text => builder
+            .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+            .init(),
         LogFormat::Json => builder.json().flatten_event(true).init(),
     }
-    Logging { _guard: guard, dropped }
+    Logging {
+        _guard: guard,
+        dropped,
+    }
 }
 
 impl Logging {
@@ -54,7 +64,10 @@ impl Logging {
                 tokio::time::sleep(TELL_DROPS_EVERY).await;
                 let now = dropped.dropped_lines();
                 if now > told {
-                    tracing::warn!(lines = now - told, "Log lines were dropped: nobody read them fast enough");
+                    tracing::warn!(
+                        lines = now - told,
+                        "Log lines were dropped: nobody read them fast enough"
+                    );
                     told = now;
                 }
             }

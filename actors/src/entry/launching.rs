@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use treewarden_runtime::processes::wire::Limits;
 use treewarden_model::declaration::{Declaration, EnvValue};
 use treewarden_model::entry::Event;
 use treewarden_model::id::Instance;
@@ -13,6 +12,7 @@ use treewarden_model::launch::Launch;
 use treewarden_model::retry::Dice;
 use treewarden_runtime::launcher::{LaunchSpec, LaunchTag};
 use treewarden_runtime::local;
+use treewarden_runtime::processes::wire::Limits;
 use uuid::Uuid;
 
 use crate::cell::{EntryCell, LaunchCell, LaunchItem};
@@ -29,7 +29,10 @@ pub(super) fn launch(hub: &Arc<Hub>, cell: &Arc<EntryCell>) {
         }
         Err(reason) => {
             tracing::warn!(entry = %cell.name, error = reason, "An entry could not be launched");
-            cell.post(Event::NeverRan { reason, dice: dice() });
+            cell.post(Event::NeverRan {
+                reason,
+                dice: dice(),
+            });
         }
     }
 }
@@ -42,8 +45,16 @@ pub(crate) fn dice() -> Dice {
 
 fn prepare(hub: &Hub, cell: &Arc<EntryCell>) -> Result<Arc<LaunchCell>, String> {
     let declaration = cell.declared();
-    let (number, ordinal) = hub.store.next_launch(&cell.name).map_err(|error| error.to_string())?;
-    let tag = LaunchTag { entry: cell.name.clone(), launch: number, ordinal, instance: Instance::local(Uuid::new_v4()) };
+    let (number, ordinal) = hub
+        .store
+        .next_launch(&cell.name)
+        .map_err(|error| error.to_string())?;
+    let tag = LaunchTag {
+        entry: cell.name.clone(),
+        launch: number,
+        ordinal,
+        instance: Instance::local(Uuid::new_v4()),
+    };
     let (program, args) = program(&declaration)?;
     let spec = LaunchSpec {
         env: environment(hub, &declaration, &tag)?,
@@ -51,7 +62,10 @@ fn prepare(hub: &Hub, cell: &Arc<EntryCell>) -> Result<Arc<LaunchCell>, String> 
         program,
         args,
         working_dir: hub.data_dir.join("work").join(cell.name.as_str()),
-        limits: Limits { open_files: declaration.limits.open_files, memory_bytes: declaration.limits.memory },
+        limits: Limits {
+            open_files: declaration.limits.open_files,
+            memory_bytes: declaration.limits.memory,
+        },
         config: declaration.config.clone(),
         uses: declaration.uses.clone(),
         provides: declaration.provides.clone(),
@@ -74,7 +88,9 @@ fn prepare(hub: &Hub, cell: &Arc<EntryCell>) -> Result<Arc<LaunchCell>, String> 
 
 /// The program as a path: a bare name is looked up in the plugin's own PATH, as a shell would.
 fn program(declaration: &Declaration) -> Result<(PathBuf, Vec<OsString>), String> {
-    let Some((program, args)) = declaration.command.split_first() else { return Err("its command is empty".to_owned()) };
+    let Some((program, args)) = declaration.command.split_first() else {
+        return Err("its command is empty".to_owned());
+    };
     let args = args.iter().map(OsString::from).collect();
     if program.contains('/') {
         return Ok((PathBuf::from(program), args));
@@ -83,7 +99,10 @@ fn program(declaration: &Declaration) -> Result<(PathBuf, Vec<OsString>), String
         Some(EnvValue::Literal(path)) => path.as_str(),
         _ => local::DEFAULT_PATH,
     };
-    let found = path.split(':').filter(|folder| folder.starts_with('/')).map(|folder| PathBuf::from(folder).join(program));
+    let found = path
+        .split(':')
+        .filter(|folder| folder.starts_with('/'))
+        .map(|folder| PathBuf::from(folder).join(program));
     found
         .into_iter()
         .find(|candidate| candidate.is_file())
@@ -92,7 +111,11 @@ fn program(declaration: &Declaration) -> Result<(PathBuf, Vec<OsString>), String
 }
 
 /// Only what the entry names, a default PATH, and the node's own variables (SUP-30).
-fn environment(hub: &Hub, declaration: &Declaration, tag: &LaunchTag) -> Result<Vec<(OsString, OsString)>, String> {
+fn environment(
+    hub: &Hub,
+    declaration: &Declaration,
+    tag: &LaunchTag,
+) -> Result<Vec<(OsString, OsString)>, String> {
     let mut env: Vec<(OsString, OsString)> = Vec::new();
     if !declaration.env.contains_key("PATH") {
         env.push(("PATH".into(), local::DEFAULT_PATH.into()));
@@ -101,16 +124,25 @@ fn environment(hub: &Hub, declaration: &Declaration, tag: &LaunchTag) -> Result<
         let value = match value {
             EnvValue::Literal(value) => value.clone(),
             EnvValue::File(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| format!("the file of environment variable {name} could not be read: {error}"))?;
-                text.strip_suffix('\n').map(ToOwned::to_owned).unwrap_or(text)
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    format!("the file of environment variable {name} could not be read: {error}")
+                })?;
+                text.strip_suffix('\n')
+                    .map(ToOwned::to_owned)
+                    .unwrap_or(text)
             }
         };
         env.push((name.into(), value.into()));
     }
-    env.push(("TREEWARDEN_LAUNCH".into(), local::launch_text(hub.node, tag).0.into()));
+    env.push((
+        "TREEWARDEN_LAUNCH".into(),
+        local::launch_text(hub.node, tag).0.into(),
+    ));
     env.push(("TREEWARDEN_ENTRY".into(), tag.entry.as_str().into()));
     env.push(("TREEWARDEN_INSTANCE".into(), tag.instance.id.clone().into()));
-    env.push(("TREEWARDEN_GENERATION".into(), tag.instance.generation.to_string().into()));
+    env.push((
+        "TREEWARDEN_GENERATION".into(),
+        tag.instance.generation.to_string().into(),
+    ));
     Ok(env)
 }

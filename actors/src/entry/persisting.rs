@@ -31,7 +31,14 @@ pub(crate) struct Wishes {
 
 pub(super) fn want(hub: &Arc<Hub>, cell: &Arc<EntryCell>, desired: Desired) {
     let declared = cell.declared().fingerprint();
-    store(hub, cell, Wish::Want(treewarden_storage::Desired { state: desired, declared }));
+    store(
+        hub,
+        cell,
+        Wish::Want(treewarden_storage::Desired {
+            state: desired,
+            declared,
+        }),
+    );
 }
 
 pub(super) fn forget(hub: &Arc<Hub>, cell: &Arc<EntryCell>) {
@@ -69,7 +76,13 @@ async fn write(hub: &Hub, cell: &EntryCell, wish: Wish) -> Result<(), StoreError
     match wish {
         Wish::Want(desired) => hub.store.set_desired(&cell.name, desired).await,
         // Declared again meanwhile, under the same name: its wishes are not ours to forget.
-        Wish::Forget if hub.cell(cell.name.as_str()).is_some_and(|present| !std::ptr::eq(Arc::as_ptr(&present), cell)) => Ok(()),
+        Wish::Forget
+            if hub
+                .cell(cell.name.as_str())
+                .is_some_and(|present| !std::ptr::eq(Arc::as_ptr(&present), cell)) =>
+        {
+            Ok(())
+        }
         Wish::Forget => hub.store.forget_desired(&cell.name).await,
     }
 }

@@ -20,10 +20,17 @@ impl Hub {
     }
 
     /// Posts a verb to the entry's actor; its answer comes through the receiver. Dropping the receiver changes nothing (SUP-34).
-    pub(crate) fn ask(&self, cell: &Arc<EntryCell>, verb: fn(Ask) -> Event) -> Result<oneshot::Receiver<Answer>, EntryError> {
+    pub(crate) fn ask(
+        &self,
+        cell: &Arc<EntryCell>,
+        verb: fn(Ask) -> Event,
+    ) -> Result<oneshot::Receiver<Answer>, EntryError> {
         if cell.waiting.fetch_add(1, Ordering::SeqCst) >= WAITING_PER_ENTRY {
             cell.waiting.fetch_sub(1, Ordering::SeqCst);
-            return Err(EntryError::CapacityExhausted { name: cell.name.clone(), limit: WAITING_PER_ENTRY });
+            return Err(EntryError::CapacityExhausted {
+                name: cell.name.clone(),
+                limit: WAITING_PER_ENTRY,
+            });
         }
         Ok(self.enlist_ask(cell, verb))
     }
@@ -34,7 +41,11 @@ impl Hub {
         self.enlist_ask(cell, Event::Shutdown)
     }
 
-    fn enlist_ask(&self, cell: &Arc<EntryCell>, verb: fn(Ask) -> Event) -> oneshot::Receiver<Answer> {
+    fn enlist_ask(
+        &self,
+        cell: &Arc<EntryCell>,
+        verb: fn(Ask) -> Event,
+    ) -> oneshot::Receiver<Answer> {
         let (reply, answer) = oneshot::channel();
         let ask = self.next_ask();
         lock(&self.asks).insert(ask, (cell.clone(), reply));
@@ -44,7 +55,9 @@ impl Hub {
 
     /// Hands an answer over, once what it says is on disk.
     pub(crate) fn answer(&self, ask: Ask, answer: Answer) {
-        let Some((cell, reply)) = lock(&self.asks).remove(&ask) else { return };
+        let Some((cell, reply)) = lock(&self.asks).remove(&ask) else {
+            return;
+        };
         cell.waiting.fetch_sub(1, Ordering::SeqCst);
         if cell.fence.is_clear() {
             reply.send(answer).ok();
@@ -58,8 +71,11 @@ impl Hub {
 
     /// Refuses everything that was asked of an entry that is gone.
     pub(crate) fn refuse_all(&self, cell: &Arc<EntryCell>) {
-        let gone: Vec<Ask> =
-            lock(&self.asks).iter().filter(|(_, (of, _))| Arc::ptr_eq(of, cell)).map(|(ask, _)| *ask).collect();
+        let gone: Vec<Ask> = lock(&self.asks)
+            .iter()
+            .filter(|(_, (of, _))| Arc::ptr_eq(of, cell))
+            .map(|(ask, _)| *ask)
+            .collect();
         for ask in gone {
             self.answer(ask, Answer::Refused(Refusal::Removing));
         }

@@ -23,9 +23,16 @@ impl Hub {
         timeout: Option<Duration>,
     ) -> CallResult {
         let timeout = timeout.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT_MAX);
-        let provider = self.services.find(service).filter(|provider| provider.entry.as_str() == name);
+        let provider = self
+            .services
+            .find(service)
+            .filter(|provider| provider.entry.as_str() == name);
         let failure = match provider {
-            Some(provider) => match provider.connection.call(service, method, params, timeout).await {
+            Some(provider) => match provider
+                .connection
+                .call(service, method, params, timeout)
+                .await
+            {
                 Ok(result) => return Ok(result),
                 Err(failure) => failure,
             },
@@ -55,21 +62,44 @@ impl Hub {
 
     /// Why a service can't be called: the entry, the declaration, or the moment.
     fn unavailable(&self, name: &str, service: &str) -> CallError {
-        let Some(cell) = self.cell(name) else { return CallError::NotFound(name.to_owned()) };
+        let Some(cell) = self.cell(name) else {
+            return CallError::NotFound(name.to_owned());
+        };
         let declaration = cell.declared();
-        if !declaration.provides.iter().any(|provided| provided.as_str() == service) {
-            let all: Vec<&str> = declaration.provides.iter().map(ServiceName::as_str).collect();
-            let provided = if all.is_empty() { "nothing".to_owned() } else { all.join(", ") };
-            return CallError::Invalid(format!("entry {name} does not provide service {service}; it provides {provided}"));
+        if !declaration
+            .provides
+            .iter()
+            .any(|provided| provided.as_str() == service)
+        {
+            let all: Vec<&str> = declaration
+                .provides
+                .iter()
+                .map(ServiceName::as_str)
+                .collect();
+            let provided = if all.is_empty() {
+                "nothing".to_owned()
+            } else {
+                all.join(", ")
+            };
+            return CallError::Invalid(format!(
+                "entry {name} does not provide service {service}; it provides {provided}"
+            ));
         }
-        let why = self.status(&cell).map_or_else(|| "it is going".to_owned(), |status| status.reason);
-        CallError::Unavailable { entry: cell.name.clone(), service: service.to_owned(), why }
+        let why = self
+            .status(&cell)
+            .map_or_else(|| "it is going".to_owned(), |status| status.reason);
+        CallError::Unavailable {
+            entry: cell.name.clone(),
+            service: service.to_owned(),
+            why,
+        }
     }
 
     /// Whether a launch is the current one of its entry (SUP-16).
     fn is_current(&self, tag: &LaunchTag) -> bool {
         let cell = self.cell(tag.entry.as_str());
-        cell.and_then(|cell| cell.launch()).is_some_and(|launch| launch.spec.tag == *tag)
+        cell.and_then(|cell| cell.launch())
+            .is_some_and(|launch| launch.spec.tag == *tag)
     }
 }
 
@@ -78,7 +108,13 @@ impl Hub {
 pub(crate) struct HubCalls(pub(crate) Arc<Hub>);
 
 impl HostCalls for HubCalls {
-    fn service_call(&self, caller: &LaunchTag, service: ServiceName, method: String, params: Option<Box<RawValue>>) -> Boxed<Reply> {
+    fn service_call(
+        &self,
+        caller: &LaunchTag,
+        service: ServiceName,
+        method: String,
+        params: Option<Box<RawValue>>,
+    ) -> Boxed<Reply> {
         let (hub, caller) = (self.0.clone(), caller.clone());
         Box::pin(async move {
             if !hub.is_current(&caller) {
@@ -86,7 +122,10 @@ impl HostCalls for HubCalls {
             }
             match hub.services.find(service.as_str()) {
                 Some(provider) => {
-                    provider.connection.call(service.as_str(), &method, params.as_deref(), CALL_TIMEOUT).await
+                    provider
+                        .connection
+                        .call(service.as_str(), &method, params.as_deref(), CALL_TIMEOUT)
+                        .await
                 }
                 None => Err(CallFailure::Unavailable),
             }

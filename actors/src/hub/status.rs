@@ -16,7 +16,10 @@ impl Hub {
     pub(crate) fn status(&self, cell: &Arc<EntryCell>) -> Option<EntryStatus> {
         let (now, wall) = (self.now(), self.clock.wall());
         let ago = |at: treewarden_model::time::Timestamp| {
-            WallTime(wall.0.saturating_sub(u64::try_from(now.since(at).as_millis()).unwrap_or_default()))
+            WallTime(
+                wall.0
+                    .saturating_sub(u64::try_from(now.since(at).as_millis()).unwrap_or_default()),
+            )
         };
         let entry = lock(&self.supervisor).entry(cell.name.as_str()).cloned()?;
         let declaration = cell.declared();
@@ -60,7 +63,11 @@ impl Hub {
             last_stop_at: *lock(&cell.last_stop_at),
             last_error,
             next_retry_at,
-            last_lines: lock(&cell.log).tail(STATUS_LINES).into_iter().map(|line| line.text).collect(),
+            last_lines: lock(&cell.log)
+                .tail(STATUS_LINES)
+                .into_iter()
+                .map(|line| line.text)
+                .collect(),
             command: declaration.command.clone(),
         })
     }

@@ -18,7 +18,10 @@ use crate::termination_log;
 pub(super) fn never_ran(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, reason: String) {
     tracing::warn!(entry = %cell.spec.tag.entry, launch = cell.spec.tag.launch.get(), error = reason, "An entry could not be launched");
     let_go(hub, cell);
-    cell.entry.post(entry::Event::NeverRan { reason, dice: dice() });
+    cell.entry.post(entry::Event::NeverRan {
+        reason,
+        dice: dice(),
+    });
 }
 
 /// It can't be confirmed; the owner waits on.
@@ -51,7 +54,10 @@ pub(super) fn confirmed(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, ending: Ending) 
     let under_way = cell.entry.fence.begin();
     let (store, row) = (hub.clone(), result.clone());
     task::spawn("record end", async move {
-        let key = treewarden_storage::LaunchRecordKey { entry: row.entry.clone(), launch: row.launch };
+        let key = treewarden_storage::LaunchRecordKey {
+            entry: row.entry.clone(),
+            launch: row.launch,
+        };
         if let Err(error) = store.store.record_end(key, row, at).await {
             tracing::error!(error = %error, "The end of a launch could not be stored");
         }
@@ -59,29 +65,46 @@ pub(super) fn confirmed(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, ending: Ending) 
         drop(under_way);
     });
     let_go(hub, cell);
-    cell.entry.post(entry::Event::Ended { result, dice: dice() });
+    cell.entry.post(entry::Event::Ended {
+        result,
+        dice: dice(),
+    });
 }
 
 fn let_go(hub: &Hub, cell: &Arc<LaunchCell>) {
     hub.delist(ordinal(cell));
     let mut present = lock(&cell.entry.launch);
-    if present.as_ref().is_some_and(|launch| Arc::ptr_eq(launch, cell)) {
+    if present
+        .as_ref()
+        .is_some_and(|launch| Arc::ptr_eq(launch, cell))
+    {
         *present = None;
     }
 }
 
 fn result(cell: &LaunchCell, ending: Ending) -> StopResult {
     let tag = &cell.spec.tag;
-    StopResult { entry: tag.entry.clone(), instance: tag.instance.clone(), launch: tag.launch, ending }
+    StopResult {
+        entry: tag.entry.clone(),
+        instance: tag.instance.clone(),
+        launch: tag.launch,
+        ending,
+    }
 }
 
 /// The process as the kernel sees it (SUP-07).
 fn described(pid: u32) -> String {
     use treewarden_runtime::processes::system::process;
-    let Some(id) = i32::try_from(pid).ok().and_then(|pid| treewarden_runtime::processes::ProcessId::try_from(pid).ok()) else {
+    let Some(id) = i32::try_from(pid)
+        .ok()
+        .and_then(|pid| treewarden_runtime::processes::ProcessId::try_from(pid).ok())
+    else {
         return format!("pid {pid}");
     };
-    let state = process::stat(id).map_or_else(|_| "gone, but a descendant is left".to_owned(), |stat| format!("state {}", stat.state));
+    let state = process::stat(id).map_or_else(
+        |_| "gone, but a descendant is left".to_owned(),
+        |stat| format!("state {}", stat.state),
+    );
     let channel = process::wait_channel(id).unwrap_or_else(|| "not known".to_owned());
     format!("pid {pid}, {state}, kernel wait channel {channel}")
 }

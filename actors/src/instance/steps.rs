@@ -7,10 +7,10 @@ use treewarden_model::launch::{Effect, Event, Phase};
 use treewarden_model::outcome::Cause;
 use treewarden_model::termination;
 use treewarden_model::time::{Clock as _, Timestamp};
-use treewarden_runtime::protocol::{Identity, InitializeParams, InitializeResult};
 use treewarden_runtime::connection::Trouble;
 use treewarden_runtime::launcher::{LaunchEvents, Surroundings};
 use treewarden_runtime::log_lines::LineSink;
+use treewarden_runtime::protocol::{Identity, InitializeParams, InitializeResult};
 use treewarden_runtime::task;
 use treewarden_storage::LaunchRecord;
 
@@ -45,10 +45,18 @@ pub(super) fn give_up(cell: &Arc<LaunchCell>, item: &LaunchItem) {
         Phase::Spawning => cell.post(Event::SpawnRefused(reason)),
         Phase::Recording => cell.post(Event::RecordFailed(reason)),
         Phase::Initializing { .. } => cell.post(Event::InitializeFailed(reason)),
-        Phase::Running => cell.post(Event::Broken { reason, cause: Cause::Crashed }),
-        Phase::Ending => cell.post(Event::Kill { cause: Cause::Crashed }),
+        Phase::Running => cell.post(Event::Broken {
+            reason,
+            cause: Cause::Crashed,
+        }),
+        Phase::Ending => cell.post(Event::Kill {
+            cause: Cause::Crashed,
+        }),
         // The process is gone, but the entry was not told.
-        Phase::Ended => cell.entry.post(entry::Event::NeverRan { reason, dice: crate::entry::dice() }),
+        Phase::Ended => cell.entry.post(entry::Event::NeverRan {
+            reason,
+            dice: crate::entry::dice(),
+        }),
     }
 }
 
@@ -62,7 +70,10 @@ fn climb(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, rung: termination::Effect) {
             task::spawn("shutdown", async move {
                 cell.post(match connection.shutdown(timeout).await {
                     Some(answer) => Event::ShutdownAnswered(answer),
-                    None => Event::Broken { reason: "it closed its connection in the stop".to_owned(), cause: Cause::ConnectionLost },
+                    None => Event::Broken {
+                        reason: "it closed its connection in the stop".to_owned(),
+                        cause: Cause::ConnectionLost,
+                    },
                 });
             });
         }
@@ -102,7 +113,10 @@ fn spawn(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
     let around = Surroundings {
         events: Arc::new(Ears(Arc::downgrade(cell))),
         host: Arc::new(HubCalls(hub.clone())),
-        lines: Arc::new(Lines { hub: hub.clone(), cell: Arc::downgrade(cell) }),
+        lines: Arc::new(Lines {
+            hub: hub.clone(),
+            cell: Arc::downgrade(cell),
+        }),
     };
     let spawning = hub.launcher.spawn(cell.spec.clone(), around);
     let cell = cell.clone();
@@ -120,7 +134,9 @@ fn spawn(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
 /// The one durable step before a plugin's code may run (SUP-13, SUP-17).
 fn record(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
     fail::fail_point!("launch.spawned");
-    let Some(process) = cell.process.get() else { return };
+    let Some(process) = cell.process.get() else {
+        return;
+    };
     let tag = &cell.spec.tag;
     let record = LaunchRecord {
         entry: tag.entry.clone(),
@@ -144,18 +160,26 @@ fn record(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
 
 fn open_gate(cell: &Arc<LaunchCell>) {
     fail::fail_point!("launch.recorded");
-    let Some(process) = cell.process.get() else { return };
+    let Some(process) = cell.process.get() else {
+        return;
+    };
     let spec = &cell.spec;
     let mut params = InitializeParams::new(
         Identity {
             id: spec.tag.instance.id.clone(),
-            generation: treewarden_runtime::protocol::Generation::new(spec.tag.instance.generation.get()),
+            generation: treewarden_runtime::protocol::Generation::new(
+                spec.tag.instance.generation.get(),
+            ),
         },
         treewarden_runtime::protocol::LaunchNumber::new(spec.tag.launch.get()),
     );
     params.plugin.id = spec.tag.entry.as_str().to_owned();
     params.config = spec.config.clone();
-    params.services = spec.uses.iter().map(|service| service.as_str().to_owned()).collect();
+    params.services = spec
+        .uses
+        .iter()
+        .map(|service| service.as_str().to_owned())
+        .collect();
     let (connection, cell) = (process.connection.clone(), cell.clone());
     task::spawn("handshake", async move {
         cell.post(match connection.open(params).await {
@@ -177,15 +201,22 @@ fn missing(cell: &LaunchCell, offered: &InitializeResult) -> Option<String> {
         .map(treewarden_model::name::ServiceName::as_str)
         .filter(|service| !offered.provides.contains_key(*service))
         .collect();
-    (!lacking.is_empty())
-        .then(|| format!("it is declared to provide {}, but did not offer that in initialize", lacking.join(", ")))
+    (!lacking.is_empty()).then(|| {
+        format!(
+            "it is declared to provide {}, but did not offer that in initialize",
+            lacking.join(", ")
+        )
+    })
 }
 
 fn ready(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
     fail::fail_point!("launch.ready");
-    let Some(process) = cell.process.get() else { return };
+    let Some(process) = cell.process.get() else {
+        return;
+    };
     process.connection.accept();
-    hub.services.announce(&cell.spec.provides, &process.connection);
+    hub.services
+        .announce(&cell.spec.provides, &process.connection);
     let tag = &cell.spec.tag;
     tracing::info!(
         entry = %tag.entry, launch = tag.launch.get(), instance = %tag.instance.id, generation = tag.instance.generation.get(),
@@ -195,9 +226,12 @@ fn ready(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
 }
 
 fn withdraw(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
-    let Some(process) = cell.process.get() else { return };
+    let Some(process) = cell.process.get() else {
+        return;
+    };
     process.connection.refuse_new();
-    hub.services.withdraw(&cell.spec.provides, &process.connection);
+    hub.services
+        .withdraw(&cell.spec.provides, &process.connection);
     cell.entry.post(entry::Event::Withdrawn);
 }
 
@@ -207,7 +241,10 @@ struct Ears(std::sync::Weak<LaunchCell>);
 impl LaunchEvents for Ears {
     fn trouble(&self, trouble: Trouble) {
         if let Some(cell) = self.0.upgrade() {
-            cell.post(Event::Broken { reason: trouble.reason, cause: trouble.cause });
+            cell.post(Event::Broken {
+                reason: trouble.reason,
+                cause: trouble.cause,
+            });
         }
     }
 }
@@ -226,7 +263,9 @@ impl Lines {
 
 impl LineSink for Lines {
     fn line(&self, text: &str) {
-        let Some(cell) = self.cell.upgrade() else { return };
+        let Some(cell) = self.cell.upgrade() else {
+            return;
+        };
         self.keep(&cell, "stderr", text);
         let tag = &cell.spec.tag;
         tracing::info!(
@@ -237,8 +276,14 @@ impl LineSink for Lines {
     }
 
     fn dropped(&self, lines: u64, bytes: u64) {
-        let Some(cell) = self.cell.upgrade() else { return };
-        self.keep(&cell, "dropped", &format!("{lines} lines ({bytes} bytes) were dropped: it wrote too fast"));
+        let Some(cell) = self.cell.upgrade() else {
+            return;
+        };
+        self.keep(
+            &cell,
+            "dropped",
+            &format!("{lines} lines ({bytes} bytes) were dropped: it wrote too fast"),
+        );
         tracing::warn!(entry = %cell.spec.tag.entry, lines, bytes, "A plugin wrote to stderr too fast; lines were dropped");
     }
 }

@@ -34,17 +34,29 @@ pub(super) async fn run(hub: Arc<Hub>, root: ActorRef<Look>, warden: WardenHandl
                     });
                 }
                 Effect::Report(step, what) => {
-                    tracing::error!(step = step.as_str(), error = what, "A step of the shutdown did not finish");
+                    tracing::error!(
+                        step = step.as_str(),
+                        error = what,
+                        "A step of the shutdown did not finish"
+                    );
                 }
                 Effect::Finished(ending) => return ending,
             }
         }
-        let Some(event) = inbox.recv().await else { return Ending::Unfinished };
+        let Some(event) = inbox.recv().await else {
+            return Ending::Unfinished;
+        };
         effects = machine.step(event, hub.now());
     }
 }
 
-fn begin(step: Step, hub: &Arc<Hub>, root: &ActorRef<Look>, warden: &WardenHandle, events: mpsc::Sender<Event>) {
+fn begin(
+    step: Step,
+    hub: &Arc<Hub>,
+    root: &ActorRef<Look>,
+    warden: &WardenHandle,
+    events: mpsc::Sender<Event>,
+) {
     let (hub, root, mut warden) = (hub.clone(), root.clone(), warden.clone());
     task::spawn("shutdown step", async move {
         let done = match step {
@@ -61,7 +73,11 @@ fn begin(step: Step, hub: &Arc<Hub>, root: &ActorRef<Look>, warden: &WardenHandl
             Step::Keeper => {
                 warden.close().await;
                 let living = warden::living(&hub);
-                if living.is_empty() { Event::Done } else { Event::Unfinished(format!("still there: {}", living.join(", "))) }
+                if living.is_empty() {
+                    Event::Done
+                } else {
+                    Event::Unfinished(format!("still there: {}", living.join(", ")))
+                }
             }
             Step::Store => {
                 // Bottom up: a supervisor's graceful stop kills its children without their `post_stop`.
@@ -79,7 +95,11 @@ fn begin(step: Step, hub: &Arc<Hub>, root: &ActorRef<Look>, warden: &WardenHandl
 
 /// Stops everything, consumers first, and waits for every answer.
 async fn stop_entries(hub: &Arc<Hub>) -> Event {
-    let waiting: Vec<_> = hub.cells().iter().map(|cell| (cell.name.clone(), hub.ask_to_shut_down(cell))).collect();
+    let waiting: Vec<_> = hub
+        .cells()
+        .iter()
+        .map(|cell| (cell.name.clone(), hub.ask_to_shut_down(cell)))
+        .collect();
     let mut left = Vec::new();
     for (name, answer) in waiting {
         if let Ok(Answer::Stopped(Some(result))) = answer.await
@@ -88,22 +108,42 @@ async fn stop_entries(hub: &Arc<Hub>) -> Event {
             left.push(format!("{name} (launch {})", result.launch));
         }
     }
-    if left.is_empty() { Event::Done } else { Event::Unfinished(format!("exit not confirmed: {}", left.join(", "))) }
+    if left.is_empty() {
+        Event::Done
+    } else {
+        Event::Unfinished(format!("exit not confirmed: {}", left.join(", ")))
+    }
 }
 
 /// The longest time that a chain of consumers may take by their ladders.
 fn longest_ladders(hub: &Hub) -> Duration {
     let cells = hub.cells();
     let ladder = |timeout: Duration| timeout + EXIT_WINDOW + INTERRUPT_WINDOW + ANSWER_AFTER_KILL;
-    let declarations = cells.iter().map(|cell| (cell.name.clone(), (*cell.declared()).clone())).collect();
+    let declarations = cells
+        .iter()
+        .map(|cell| (cell.name.clone(), (*cell.declared()).clone()))
+        .collect();
     let Ok(graph) = treewarden_model::graph::Graph::new(&declarations) else {
-        return declarations.values().map(|declaration| ladder(declaration.shutdown_timeout)).sum();
+        return declarations
+            .values()
+            .map(|declaration| ladder(declaration.shutdown_timeout))
+            .sum();
     };
     // Consumers come after what they use; so the longest chain that ends in an entry is known when its users are reached.
     let mut longest = std::collections::BTreeMap::new();
     for name in graph.start_order() {
-        let own = declarations.get(&name).map_or(Duration::ZERO, |declaration| ladder(declaration.shutdown_timeout));
-        let below = graph.dependencies(&name).iter().filter_map(|used| longest.get(used)).max().copied().unwrap_or_default();
+        let own = declarations
+            .get(&name)
+            .map_or(Duration::ZERO, |declaration| {
+                ladder(declaration.shutdown_timeout)
+            });
+        let below = graph
+            .dependencies(&name)
+            .iter()
+            .filter_map(|used| longest.get(used))
+            .max()
+            .copied()
+            .unwrap_or_default();
         longest.insert(name, own + below);
     }
     longest.values().max().copied().unwrap_or_default()

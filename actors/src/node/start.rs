@@ -47,7 +47,9 @@ pub struct NodeParts {
 
 impl std::fmt::Debug for NodeParts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NodeParts").field("data_dir", &self.data_dir).finish_non_exhaustive()
+        f.debug_struct("NodeParts")
+            .field("data_dir", &self.data_dir)
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,7 +99,10 @@ impl RunningNode {
             warnings: parts.warnings,
         }));
         let wanted = wanted(&store, parts.entries)?;
-        let names: Vec<EntryName> = wanted.iter().map(|(declaration, _)| declaration.name.clone()).collect();
+        let names: Vec<EntryName> = wanted
+            .iter()
+            .map(|(declaration, _)| declaration.name.clone())
+            .collect();
         for cell in hub.add(wanted) {
             drop(cell);
         }
@@ -106,11 +111,21 @@ impl RunningNode {
                 hub.note_last_stop(result, at);
             }
         }
-        let edge = EdgeParts { hub: hub.clone(), server: parts.edge, listener: Arc::new(parts.listener) };
-        let (root, _) =
-            NodeActor::spawn(None, NodeActor, edge).await.map_err(|error| StartError::Tree(error.to_string()))?;
+        let edge = EdgeParts {
+            hub: hub.clone(),
+            server: parts.edge,
+            listener: Arc::new(parts.listener),
+        };
+        let (root, _) = NodeActor::spawn(None, NodeActor, edge)
+            .await
+            .map_err(|error| StartError::Tree(error.to_string()))?;
         hub.root.set(root.get_cell()).ok();
-        let warden = Warden::start(hub.clone(), launcher, parts.keeper, parts.opened.open_launches);
+        let warden = Warden::start(
+            hub.clone(),
+            launcher,
+            parts.keeper,
+            parts.opened.open_launches,
+        );
         Ok(Self { hub, root, warden })
     }
 
@@ -127,14 +142,23 @@ impl RunningNode {
 }
 
 /// What is wanted of each entry: a stop holds over restarts as long as the declaration is the same (SUP-39).
-fn wanted(store: &StoreHandle, entries: BTreeMap<EntryName, Declaration>) -> Result<Vec<(Declaration, Desired)>, StoreError> {
+fn wanted(
+    store: &StoreHandle,
+    entries: BTreeMap<EntryName, Declaration>,
+) -> Result<Vec<(Declaration, Desired)>, StoreError> {
     let said: BTreeMap<_, _> = store.desired()?.into_iter().collect();
     let with = |declaration: Declaration| {
         let stopped = said.get(&declaration.name).is_some_and(|desired| {
             desired.state == Desired::Stopped && desired.declared == declaration.fingerprint()
         });
-        (declaration, if stopped { Desired::Stopped } else { Desired::Running })
+        (
+            declaration,
+            if stopped {
+                Desired::Stopped
+            } else {
+                Desired::Running
+            },
+        )
     };
     Ok(entries.into_values().map(with).collect())
 }
-

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use treewarden_runtime::processes::leftovers::{self, KeeperLast, KeeperState, NodeMarks};
-use treewarden_runtime::processes::LaunchText;
 use treewarden_model::id::LaunchNumber;
 use treewarden_model::outcome::{Cause, Ending, Evidence, Outcome, StopResult};
 use treewarden_model::time::{Clock as _, Timestamp};
 use treewarden_runtime::launcher::LaunchTag;
 use treewarden_runtime::local;
+use treewarden_runtime::processes::LaunchText;
+use treewarden_runtime::processes::leftovers::{self, KeeperLast, KeeperState, NodeMarks};
 use treewarden_storage::{LaunchRecord, LaunchRecordKey};
 
 use super::{LOOK_AGAIN, exit_status};
@@ -36,7 +36,10 @@ pub(super) async fn deal_with(hub: &Arc<Hub>, data_dir: &Path, open: Vec<LaunchR
         };
         termination_log::confirmed(&result);
         let at = hub.clock.wall();
-        let key = LaunchRecordKey { entry: record.entry, launch: record.launch };
+        let key = LaunchRecordKey {
+            entry: record.entry,
+            launch: record.launch,
+        };
         if let Err(error) = hub.store.record_end(key, result.clone(), at).await {
             tracing::error!(error = %error, "The end of an earlier launch could not be stored");
         }
@@ -53,7 +56,10 @@ async fn wait_for_keeper(hub: &Hub, data_dir: &Path, began: Timestamp) {
                 if !mentioned && hub.now().since(began) >= PATIENCE {
                     mentioned = true;
                     let pid = holder.map(|holder| holder.pid.get());
-                    tracing::warn!(pid, "The keeper of an earlier start still ends its processes; nothing is launched until it has ended");
+                    tracing::warn!(
+                        pid,
+                        "The keeper of an earlier start still ends its processes; nothing is launched until it has ended"
+                    );
                 }
             }
             Err(error) => {
@@ -82,7 +88,10 @@ async fn read_last(data_dir: &Path) -> Option<KeeperLast> {
 
 /// Both node and keeper may have been lost: then leaders are dead by their parent-death signal, but descendants may live (SUP-35).
 async fn kill_marked(hub: &Hub) -> Vec<LaunchText> {
-    let marks = NodeMarks { tag: local::node_tag(hub.node), id: hub.node.to_string() };
+    let marks = NodeMarks {
+        tag: local::node_tag(hub.node),
+        id: hub.node.to_string(),
+    };
     let mut wait = LOOK_AGAIN.0;
     let mut killed = Vec::new();
     loop {
@@ -91,11 +100,16 @@ async fn kill_marked(hub: &Hub) -> Vec<LaunchText> {
             Ok(Ok(found)) if found.is_empty() => return killed,
             Ok(Ok(found)) => {
                 for process in found {
-                    tracing::warn!(pid = process.identity.pid.get(), "A process of an earlier start was still there and is killed");
+                    tracing::warn!(
+                        pid = process.identity.pid.get(),
+                        "A process of an earlier start was still there and is killed"
+                    );
                     killed.extend(process.launch_text);
                 }
             }
-            Ok(Err(error)) => tracing::error!(error = %error, "The process table can't be read; nothing is launched until it can"),
+            Ok(Err(error)) => {
+                tracing::error!(error = %error, "The process table can't be read; nothing is launched until it can")
+            }
             Err(_) => return killed,
         }
         tokio::time::sleep(wait).await;
@@ -103,7 +117,13 @@ async fn kill_marked(hub: &Hub) -> Vec<LaunchText> {
     }
 }
 
-fn ending_of(hub: &Hub, record: &LaunchRecord, last: Option<&KeeperLast>, killed: &[LaunchText], began: Timestamp) -> Ending {
+fn ending_of(
+    hub: &Hub,
+    record: &LaunchRecord,
+    last: Option<&KeeperLast>,
+    killed: &[LaunchText],
+    began: Timestamp,
+) -> Ending {
     let tag = LaunchTag {
         entry: record.entry.clone(),
         launch: LaunchNumber::from_stored(record.launch.get()),
@@ -114,7 +134,11 @@ fn ending_of(hub: &Hub, record: &LaunchRecord, last: Option<&KeeperLast>, killed
     let said = last.and_then(|last| last.launch(&text));
     let killed = killed.contains(&text) || said.is_some_and(|said| said.killed);
     Ending {
-        outcome: if killed { Outcome::Killed } else { Outcome::Exited },
+        outcome: if killed {
+            Outcome::Killed
+        } else {
+            Outcome::Exited
+        },
         cause: Cause::ConnectionLost,
         evidence: Some(Evidence::Tree),
         exit_status: said.and_then(|said| said.exit_status).map(exit_status),

@@ -11,11 +11,19 @@ pub(super) fn ended_with(result: &StopResult) -> String {
         (Some(status), _) => status.to_string(),
         (None, _) => "exit status not known".to_owned(),
     };
-    format!("launch {} ended ({}, {status})", result.launch, result.ending.cause.as_str())
+    format!(
+        "launch {} ended ({}, {status})",
+        result.launch,
+        result.ending.cause.as_str()
+    )
 }
 
 fn list<T: std::fmt::Display>(items: &[T]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    items
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl Entry {
@@ -50,9 +58,16 @@ impl Entry {
             State::Waiting => format!("Another process still provides {}.", list(&self.seen.taken)),
             State::Starting => format!("Launch {} is starting.", self.launch),
             State::Running { .. } => format!("Launch {} runs.", self.launch),
-            State::StoppingConsumers(_) => "Entries that use it are being stopped first.".to_owned(),
-            State::Stopping if self.end_asked => format!("Launch {} is being stopped.", self.launch),
-            State::Stopping => format!("Launch {} ended by itself; what is left of it is being ended.", self.launch),
+            State::StoppingConsumers(_) => {
+                "Entries that use it are being stopped first.".to_owned()
+            }
+            State::Stopping if self.end_asked => {
+                format!("Launch {} is being stopped.", self.launch)
+            }
+            State::Stopping => format!(
+                "Launch {} ended by itself; what is left of it is being ended.",
+                self.launch
+            ),
             State::BackingOff { until } => format!(
                 "It is started again in {} ms: {}.",
                 until.since(now).as_millis(),
@@ -80,7 +95,9 @@ impl Entry {
         }
         match self.state {
             State::Failed => Some("look at its logs, mend what is wrong, then start or reset it"),
-            State::Blocked => Some("look at the process named in last_stop; the block is lifted when its exit is confirmed"),
+            State::Blocked => Some(
+                "look at the process named in last_stop; the block is lifted when its exit is confirmed",
+            ),
             _ => None,
         }
     }

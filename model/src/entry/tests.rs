@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::*;
 use crate::id::Instance;
-use crate::outcome::{Ending, Evidence, ExitStatus};
 use crate::name::EntryName;
+use crate::outcome::{Ending, Evidence, ExitStatus};
 
 fn result(outcome: Outcome) -> StopResult {
     StopResult {
@@ -25,19 +25,31 @@ fn result(outcome: Outcome) -> StopResult {
 }
 
 fn ended(outcome: Outcome) -> Event {
-    Event::Ended { result: result(outcome), dice: Dice(0) }
+    Event::Ended {
+        result: result(outcome),
+        dice: Dice(0),
+    }
 }
 
 fn free() -> Surroundings {
-    Surroundings { consumers_idle: true, ..Surroundings::default() }
+    Surroundings {
+        consumers_idle: true,
+        ..Surroundings::default()
+    }
 }
 
 fn without_service() -> Surroundings {
-    Surroundings { missing: vec![ServiceName::parse("clock").unwrap()], ..free() }
+    Surroundings {
+        missing: vec![ServiceName::parse("clock").unwrap()],
+        ..free()
+    }
 }
 
 fn used() -> Surroundings {
-    Surroundings { consumers_idle: false, ..free() }
+    Surroundings {
+        consumers_idle: false,
+        ..free()
+    }
 }
 
 fn at(millis: u64) -> Timestamp {
@@ -60,16 +72,49 @@ fn states() -> Vec<(&'static str, Entry)> {
     let with = |more: &[(Event, Surroundings)]| [run.as_slice(), more].concat();
     vec![
         ("Stopped", drive(policy(), &[(Event::Stop(Ask(9)), free())])),
-        ("Waiting", drive(policy(), &[(Event::Look, without_service())])),
+        (
+            "Waiting",
+            drive(policy(), &[(Event::Look, without_service())]),
+        ),
         ("Starting", drive(policy(), &run[..1])),
         ("Running", drive(policy(), &run)),
-        ("Running, used", drive(policy(), &with(&[(Event::Look, used())]))),
-        ("StoppingConsumers", drive(policy(), &with(&[(Event::Stop(Ask(9)), used())]))),
-        ("Stopping", drive(policy(), &with(&[(Event::Stop(Ask(9)), free())]))),
-        ("Crashed", drive(policy(), &with(&[(Event::Withdrawn, free())]))),
-        ("BackingOff", drive(policy(), &with(&[(ended(Outcome::Exited), free())]))),
-        ("Failed", drive(RetryPolicy::None, &with(&[(ended(Outcome::Exited), free())]))),
-        ("Blocked", drive(policy(), &with(&[(Event::Unconfirmed(result(Outcome::TerminationUnconfirmed)), free())]))),
+        (
+            "Running, used",
+            drive(policy(), &with(&[(Event::Look, used())])),
+        ),
+        (
+            "StoppingConsumers",
+            drive(policy(), &with(&[(Event::Stop(Ask(9)), used())])),
+        ),
+        (
+            "Stopping",
+            drive(policy(), &with(&[(Event::Stop(Ask(9)), free())])),
+        ),
+        (
+            "Crashed",
+            drive(policy(), &with(&[(Event::Withdrawn, free())])),
+        ),
+        (
+            "BackingOff",
+            drive(policy(), &with(&[(ended(Outcome::Exited), free())])),
+        ),
+        (
+            "Failed",
+            drive(
+                RetryPolicy::None,
+                &with(&[(ended(Outcome::Exited), free())]),
+            ),
+        ),
+        (
+            "Blocked",
+            drive(
+                policy(),
+                &with(&[(
+                    Event::Unconfirmed(result(Outcome::TerminationUnconfirmed)),
+                    free(),
+                )]),
+            ),
+        ),
     ]
 }
 
@@ -85,14 +130,29 @@ fn transition_table() {
         ("reset", Event::Reset(ask)),
         ("remove", Event::Remove(ask)),
         ("shutdown", Event::Shutdown(ask)),
-        ("redeclared", Event::Redeclared { replace: true, retry: RetryPolicy::default() }),
-        ("retry changed", Event::Redeclared { replace: false, retry: RetryPolicy::default() }),
+        (
+            "redeclared",
+            Event::Redeclared {
+                replace: true,
+                retry: RetryPolicy::default(),
+            },
+        ),
+        (
+            "retry changed",
+            Event::Redeclared {
+                replace: false,
+                retry: RetryPolicy::default(),
+            },
+        ),
         ("look", Event::Look),
         ("service lost", Event::Look),
         ("ready", Event::Ready),
         ("withdrawn", Event::Withdrawn),
         ("ended", ended(Outcome::Exited)),
-        ("unconfirmed", Event::Unconfirmed(result(Outcome::TerminationUnconfirmed))),
+        (
+            "unconfirmed",
+            Event::Unconfirmed(result(Outcome::TerminationUnconfirmed)),
+        ),
         ("tick", Event::Tick),
     ];
     let mut table = String::new();
@@ -110,7 +170,13 @@ fn transition_table() {
                 .map(|effect| match effect {
                     Effect::Answer(Ask(who), answer) => {
                         let answer = format!("{answer:?}");
-                        let short: String = answer.split(['{', ':']).next().unwrap_or_default().chars().take(40).collect();
+                        let short: String = answer
+                            .split(['{', ':'])
+                            .next()
+                            .unwrap_or_default()
+                            .chars()
+                            .take(40)
+                            .collect();
                         format!("Answer({who}, {})", short.trim())
                     }
                     Effect::WakeAt(at_) => format!("WakeAt(+{:?})", at_.since(at(60_000))),
@@ -119,8 +185,17 @@ fn transition_table() {
                 })
                 .collect();
             let after = format!("{:?}", next.state());
-            let after = after.split([' ', '(']).next().unwrap_or_default().to_owned();
-            writeln!(table, "{state:17} | {name:13} -> {after:17} {}", effects.join(", ")).unwrap();
+            let after = after
+                .split([' ', '('])
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            writeln!(
+                table,
+                "{state:17} | {name:13} -> {after:17} {}",
+                effects.join(", ")
+            )
+            .unwrap();
         }
     }
     insta::assert_snapshot!(table);
@@ -133,33 +208,62 @@ fn past_the_cap_an_entry_waits_for_a_person() {
     for round in 0..11 {
         entry.step(ended(Outcome::Exited), &free(), at(round));
         if let State::BackingOff { until } = entry.state() {
-            assert!(entry.step(Event::Tick, &free(), until).contains(&Effect::Launch));
+            assert!(
+                entry
+                    .step(Event::Tick, &free(), until)
+                    .contains(&Effect::Launch)
+            );
         }
     }
     assert_eq!(entry.state(), State::Failed);
-    assert!(entry.reason(at(11)).contains("exit code 1"), "{}", entry.reason(at(11)));
-    assert!(entry.step(Event::Tick, &free(), at(1_000_000_000)).is_empty());
-    assert!(entry.step(Event::Reset(Ask(1)), &free(), at(12)).contains(&Effect::Launch));
+    assert!(
+        entry.reason(at(11)).contains("exit code 1"),
+        "{}",
+        entry.reason(at(11))
+    );
+    assert!(
+        entry
+            .step(Event::Tick, &free(), at(1_000_000_000))
+            .is_empty()
+    );
+    assert!(
+        entry
+            .step(Event::Reset(Ask(1)), &free(), at(12))
+            .contains(&Effect::Launch)
+    );
 }
 
 /// SUP-28: the return of a service it uses is a change that a failed entry waits for.
 #[test]
 fn failed_entry_starts_when_its_dependencies_change() {
-    let mut entry = drive(RetryPolicy::None, &[(Event::Look, free()), (ended(Outcome::Exited), free())]);
+    let mut entry = drive(
+        RetryPolicy::None,
+        &[(Event::Look, free()), (ended(Outcome::Exited), free())],
+    );
     assert_eq!(entry.state(), State::Failed);
     entry.step(Event::Look, &without_service(), at(1));
     assert_eq!(entry.state(), State::Waiting);
-    assert!(entry.step(Event::Look, &free(), at(2)).contains(&Effect::Launch));
+    assert!(
+        entry
+            .step(Event::Look, &free(), at(2))
+            .contains(&Effect::Launch)
+    );
 }
 
 /// SUP-28: requested stops are not counted.
 #[test]
 fn requested_stops_are_no_restarts() {
-    let mut entry = drive(RetryPolicy::default(), &[(Event::Look, free()), (Event::Ready, free())]);
+    let mut entry = drive(
+        RetryPolicy::default(),
+        &[(Event::Look, free()), (Event::Ready, free())],
+    );
     for round in 0..50 {
         entry.step(Event::Restart(Ask(round)), &free(), at(round));
         let effects = entry.step(ended(Outcome::Exited), &free(), at(round));
-        assert!(effects.contains(&Effect::Launch), "round {round}: {effects:?}");
+        assert!(
+            effects.contains(&Effect::Launch),
+            "round {round}: {effects:?}"
+        );
         entry.step(Event::Ready, &free(), at(round));
     }
     assert_eq!(entry.restarts(), 0);
@@ -168,36 +272,76 @@ fn requested_stops_are_no_restarts() {
 /// SUP-10: an entry killed in 3 of its last 5 stops gets a hint.
 #[test]
 fn three_kills_in_five_stops_give_a_hint() {
-    let mut entry = drive(RetryPolicy::default(), &[(Event::Look, free()), (Event::Ready, free())]);
-    for outcome in [Outcome::Killed, Outcome::Exited, Outcome::Killed, Outcome::Exited, Outcome::Killed] {
+    let mut entry = drive(
+        RetryPolicy::default(),
+        &[(Event::Look, free()), (Event::Ready, free())],
+    );
+    for outcome in [
+        Outcome::Killed,
+        Outcome::Exited,
+        Outcome::Killed,
+        Outcome::Exited,
+        Outcome::Killed,
+    ] {
         assert_eq!(entry.hint(), None);
         entry.step(Event::Restart(Ask(1)), &free(), at(1));
         entry.step(ended(outcome), &free(), at(1));
         entry.step(Event::Ready, &free(), at(1));
     }
-    assert!(entry.hint().is_some_and(|hint| hint.contains("shutdown_timeout")));
+    assert!(
+        entry
+            .hint()
+            .is_some_and(|hint| hint.contains("shutdown_timeout"))
+    );
 }
 
 /// SUP-34: `kill` works during a graceful stop, and both callers get the one result.
 #[test]
 fn kill_works_during_a_graceful_stop() {
-    let mut entry = drive(RetryPolicy::default(), &[(Event::Look, free()), (Event::Ready, free())]);
+    let mut entry = drive(
+        RetryPolicy::default(),
+        &[(Event::Look, free()), (Event::Ready, free())],
+    );
     entry.step(Event::Stop(Ask(1)), &free(), at(1));
-    assert!(entry.step(Event::Kill(Ask(2)), &free(), at(2)).contains(&Effect::KillLaunch(Cause::Requested)));
+    assert!(
+        entry
+            .step(Event::Kill(Ask(2)), &free(), at(2))
+            .contains(&Effect::KillLaunch(Cause::Requested))
+    );
     let effects = entry.step(ended(Outcome::Killed), &free(), at(3));
-    let answered = effects.iter().filter(|effect| matches!(effect, Effect::Answer(_, Answer::Stopped(Some(_))))).count();
+    let answered = effects
+        .iter()
+        .filter(|effect| matches!(effect, Effect::Answer(_, Answer::Stopped(Some(_)))))
+        .count();
     assert_eq!(answered, 2);
 }
 
 /// SUP-07: the late exit lifts the block, says so, and what is wanted happens.
 #[test]
 fn late_exit_lifts_the_block() {
-    let mut entry = drive(RetryPolicy::default(), &[(Event::Look, free()), (Event::Ready, free())]);
+    let mut entry = drive(
+        RetryPolicy::default(),
+        &[(Event::Look, free()), (Event::Ready, free())],
+    );
     entry.step(Event::Kill(Ask(1)), &free(), at(1));
-    entry.step(Event::Unconfirmed(result(Outcome::TerminationUnconfirmed)), &free(), at(2));
+    entry.step(
+        Event::Unconfirmed(result(Outcome::TerminationUnconfirmed)),
+        &free(),
+        at(2),
+    );
     let effects = entry.step(Event::Start(Ask(2)), &free(), at(3));
-    assert!(matches!(effects.as_slice(), [Effect::Answer(Ask(2), Answer::Refused(Refusal::Unconfirmed(_)))]));
+    assert!(matches!(
+        effects.as_slice(),
+        [Effect::Answer(
+            Ask(2),
+            Answer::Refused(Refusal::Unconfirmed(_))
+        )]
+    ));
     let effects = entry.step(ended(Outcome::Killed), &free(), at(4));
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Unblocked(_))));
+    assert!(
+        effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Unblocked(_)))
+    );
     assert_eq!(entry.state(), State::Stopped);
 }

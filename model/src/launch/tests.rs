@@ -11,13 +11,39 @@ fn events() -> Vec<(&'static str, Event)> {
         ("recorded", Event::Recorded),
         ("record failed", Event::RecordFailed("disk".to_owned())),
         ("initialized", Event::Initialized),
-        ("initialize failed", Event::InitializeFailed("lacks ledger".to_owned())),
-        ("stop", Event::Stop { cause: Cause::Requested, graceful: Duration::from_secs(5) }),
-        ("kill", Event::Kill { cause: Cause::Requested }),
+        (
+            "initialize failed",
+            Event::InitializeFailed("lacks ledger".to_owned()),
+        ),
+        (
+            "stop",
+            Event::Stop {
+                cause: Cause::Requested,
+                graceful: Duration::from_secs(5),
+            },
+        ),
+        (
+            "kill",
+            Event::Kill {
+                cause: Cause::Requested,
+            },
+        ),
         ("answered", Event::ShutdownAnswered(Ok(()))),
-        ("broken", Event::Broken { reason: "bad line".to_owned(), cause: Cause::Crashed }),
+        (
+            "broken",
+            Event::Broken {
+                reason: "bad line".to_owned(),
+                cause: Cause::Crashed,
+            },
+        ),
         ("exited", Event::ProcessExited(Some(ExitStatus::Code(1)))),
-        ("gone", Event::FamilyGone { evidence: Evidence::Tree, killed: false }),
+        (
+            "gone",
+            Event::FamilyGone {
+                evidence: Evidence::Tree,
+                killed: false,
+            },
+        ),
         ("tick", Event::Tick),
     ]
 }
@@ -36,7 +62,13 @@ fn transition_table() {
     let running = [Event::Spawned, Event::Recorded, Event::Initialized];
     let phases = [
         ("Spawning", drive(&[])),
-        ("Spawning, stop asked", drive(&[Event::Stop { cause: Cause::Requested, graceful: Duration::ZERO }])),
+        (
+            "Spawning, stop asked",
+            drive(&[Event::Stop {
+                cause: Cause::Requested,
+                graceful: Duration::ZERO,
+            }]),
+        ),
         ("Recording", drive(&running[..1])),
         ("Initializing", drive(&running[..2])),
         ("Running", drive(&running)),
@@ -50,13 +82,22 @@ fn transition_table() {
                 .step(event, Timestamp(0))
                 .iter()
                 .map(|effect| match effect {
-                    Effect::Ladder(rung) => format!("{rung:?}").split(['(', ' ']).next().unwrap_or_default().to_owned(),
+                    Effect::Ladder(rung) => format!("{rung:?}")
+                        .split(['(', ' '])
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned(),
                     other => format!("{other:?}"),
                 })
                 .collect();
             let after = format!("{:?}", next.phase());
             let after = after.split(' ').next().unwrap_or_default().to_owned();
-            writeln!(table, "{phase:20} | {name:17} -> {after:12} {}", effects.join(", ")).unwrap();
+            writeln!(
+                table,
+                "{phase:20} | {name:17} -> {after:12} {}",
+                effects.join(", ")
+            )
+            .unwrap();
         }
     }
     insta::assert_snapshot!(table);

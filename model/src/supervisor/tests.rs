@@ -38,8 +38,15 @@ impl World {
         let mut supervisor = Supervisor::default();
         let mut offers = BTreeMap::new();
         for (index, used) in uses.iter().enumerate() {
-            let offer = Offer { provides: vec![service(index)], uses: used.iter().copied().map(service).collect() };
-            supervisor.add(name(index), offer.clone(), Entry::new(Desired::Running, RetryPolicy::default()));
+            let offer = Offer {
+                provides: vec![service(index)],
+                uses: used.iter().copied().map(service).collect(),
+            };
+            supervisor.add(
+                name(index),
+                offer.clone(),
+                Entry::new(Desired::Running, RetryPolicy::default()),
+            );
             offers.insert(name(index), offer);
         }
         let mut world = Self {
@@ -66,13 +73,21 @@ impl World {
     fn consumers(&self, provider: &EntryName) -> Vec<EntryName> {
         let provided = &self.offers[provider].provides;
         let uses = |offer: &Offer| offer.uses.iter().any(|s| provided.contains(s));
-        self.offers.iter().filter(|(_, offer)| uses(offer)).map(|(name, _)| name.clone()).collect()
+        self.offers
+            .iter()
+            .filter(|(_, offer)| uses(offer))
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     fn providers(&self, consumer: &EntryName) -> Vec<EntryName> {
         let used = &self.offers[consumer].uses;
         let serves = |offer: &Offer| offer.provides.iter().any(|s| used.contains(s));
-        self.offers.iter().filter(|(_, offer)| serves(offer)).map(|(name, _)| name.clone()).collect()
+        self.offers
+            .iter()
+            .filter(|(_, offer)| serves(offer))
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     fn take(&mut self, effects: Vec<Directed>) {
@@ -81,7 +96,10 @@ impl World {
                 Effect::Launch => {
                     assert!(!self.live(&name), "two launches of {name} at once");
                     for provider in self.providers(&name) {
-                        assert!(self.ready.contains(&provider), "{name} started before {provider} served");
+                        assert!(
+                            self.ready.contains(&provider),
+                            "{name} started before {provider} served"
+                        );
                     }
                     self.log.push(format!("launch {name}"));
                     *self.launches.entry(name.clone()).or_default() += 1;
@@ -89,7 +107,10 @@ impl World {
                 }
                 Effect::StopLaunch(_) => {
                     for consumer in self.consumers(&name) {
-                        assert!(!self.live(&consumer), "{name} stopped while {consumer} still uses it");
+                        assert!(
+                            !self.live(&consumer),
+                            "{name} stopped while {consumer} still uses it"
+                        );
                     }
                     self.log.push(format!("stop {name}"));
                     self.starting.remove(&name);
@@ -102,7 +123,10 @@ impl World {
                     self.ending.insert(name);
                 }
                 Effect::Answer(ask, answer) => {
-                    assert!(self.answers.insert(ask.0, answer).is_none(), "answered twice");
+                    assert!(
+                        self.answers.insert(ask.0, answer).is_none(),
+                        "answered twice"
+                    );
                 }
                 Effect::Removed => {
                     assert!(!self.live(&name));
@@ -160,7 +184,13 @@ impl World {
         self.starting.remove(name);
         self.ending.remove(name);
         let result = self.result(name);
-        self.event(name, Event::Ended { result, dice: Dice(0) });
+        self.event(
+            name,
+            Event::Ended {
+                result,
+                dice: Dice(0),
+            },
+        );
     }
 
     fn tick(&mut self) {
@@ -202,8 +232,24 @@ fn restart_of_a_provider_stops_consumers_first_and_brings_them_back() {
     world.log.clear();
     let ask = world.verb(&name(0), Event::Restart);
     world.settle();
-    assert_eq!(world.log, ["stop e02", "stop e01", "stop e00", "launch e00", "launch e01", "launch e02"]);
-    assert!(matches!(world.answers.get(&ask), Some(Answer::Restarted { stop: Some(_), started: Ok(()) })));
+    assert_eq!(
+        world.log,
+        [
+            "stop e02",
+            "stop e01",
+            "stop e00",
+            "launch e00",
+            "launch e01",
+            "launch e02"
+        ]
+    );
+    assert!(matches!(
+        world.answers.get(&ask),
+        Some(Answer::Restarted {
+            stop: Some(_),
+            started: Ok(())
+        })
+    ));
 }
 
 /// SUP-05: a provider that fails takes its consumers down, and they return with it.
@@ -225,7 +271,10 @@ fn crash_of_a_provider_stops_its_consumers_until_it_is_back() {
 fn verbs_on_one_entry_are_coalesced() {
     let mut world = World::new(&[vec![]]);
     world.settle();
-    let (first, second) = (world.verb(&name(0), Event::Stop), world.verb(&name(0), Event::Stop));
+    let (first, second) = (
+        world.verb(&name(0), Event::Stop),
+        world.verb(&name(0), Event::Stop),
+    );
     let start = world.verb(&name(0), Event::Start);
     world.settle();
     assert_eq!(world.answers.get(&first), world.answers.get(&second));
@@ -244,20 +293,33 @@ fn unconfirmed_exit_blocks_its_entry_but_not_the_stop_of_its_provider() {
     result.ending.evidence = None;
     world.ending.remove(&name(1));
     world.event(&name(1), Event::Unconfirmed(result));
-    assert_eq!(world.supervisor.entry("e01").unwrap().state(), State::Blocked);
+    assert_eq!(
+        world.supervisor.entry("e01").unwrap().state(),
+        State::Blocked
+    );
     world.settle();
     assert!(world.answers.contains_key(&provider_stop));
     let refused = world.verb(&name(1), Event::Start);
-    assert!(matches!(world.answers.get(&refused), Some(Answer::Refused(_))));
+    assert!(matches!(
+        world.answers.get(&refused),
+        Some(Answer::Refused(_))
+    ));
 }
 
 /// SUP-35: while held, nothing starts; released, all does.
 #[test]
 fn nothing_is_launched_while_held() {
     let mut supervisor = Supervisor::held();
-    supervisor.add(name(0), Offer::default(), Entry::new(Desired::Running, RetryPolicy::default()));
+    supervisor.add(
+        name(0),
+        Offer::default(),
+        Entry::new(Desired::Running, RetryPolicy::default()),
+    );
     assert!(supervisor.look_at_all(Timestamp(1)).is_empty());
-    assert_eq!(supervisor.release(Timestamp(2)), [(name(0), Effect::Launch)]);
+    assert_eq!(
+        supervisor.release(Timestamp(2)),
+        [(name(0), Effect::Launch)]
+    );
 }
 
 /// SUP-01: a changed declaration replaces the process; one that moves a service waits for the old provider's end.
@@ -265,13 +327,25 @@ fn nothing_is_launched_while_held() {
 fn service_moved_between_entries_is_never_provided_twice() {
     let mut world = World::new(&[vec![], vec![]]);
     world.settle();
-    let moved = Offer { provides: vec![service(0)], uses: vec![] };
+    let moved = Offer {
+        provides: vec![service(0)],
+        uses: vec![],
+    };
     let none = Offer::default();
-    let effects = world.supervisor.redeclare(&name(1), moved, true, RetryPolicy::default(), world.now);
+    let effects =
+        world
+            .supervisor
+            .redeclare(&name(1), moved, true, RetryPolicy::default(), world.now);
     world.take(effects);
     world.ends(&name(1));
-    assert_eq!(world.supervisor.entry("e01").unwrap().state(), State::Waiting);
-    let effects = world.supervisor.redeclare(&name(0), none, true, RetryPolicy::default(), world.now);
+    assert_eq!(
+        world.supervisor.entry("e01").unwrap().state(),
+        State::Waiting
+    );
+    let effects =
+        world
+            .supervisor
+            .redeclare(&name(0), none, true, RetryPolicy::default(), world.now);
     world.take(effects);
     world.ends(&name(0));
     assert!(world.starting.contains(&name(1)) && world.starting.contains(&name(0)));
@@ -280,9 +354,15 @@ fn service_moved_between_entries_is_never_provided_twice() {
 fn graphs() -> impl Strategy<Value = Vec<Vec<usize>>> {
     (1usize..7).prop_flat_map(|count| {
         (0..count)
-            .map(|index| proptest::collection::btree_set(0..index.max(1), 0..=index.min(3)).prop_map(move |set| {
-                set.into_iter().filter(|used| *used < index).collect::<Vec<_>>()
-            }))
+            .map(|index| {
+                proptest::collection::btree_set(0..index.max(1), 0..=index.min(3)).prop_map(
+                    move |set| {
+                        set.into_iter()
+                            .filter(|used| *used < index)
+                            .collect::<Vec<_>>()
+                    },
+                )
+            })
             .collect::<Vec<_>>()
     })
 }

@@ -11,23 +11,51 @@ fn at(millis: u64) -> Timestamp {
 }
 
 fn stop() -> Event {
-    Event::Stop { cause: Cause::Requested, graceful: Some(Duration::from_secs(5)) }
+    Event::Stop {
+        cause: Cause::Requested,
+        graceful: Some(Duration::from_secs(5)),
+    }
 }
 
 fn gone(killed: bool) -> Event {
-    Event::FamilyGone { evidence: Evidence::Tree, killed }
+    Event::FamilyGone {
+        evidence: Evidence::Tree,
+        killed,
+    }
 }
 
 fn events() -> Vec<(&'static str, Event)> {
     vec![
         ("stop", stop()),
-        ("stop, no plugin", Event::Stop { cause: Cause::Replaced, graceful: None }),
-        ("kill", Event::Kill { cause: Cause::Requested }),
+        (
+            "stop, no plugin",
+            Event::Stop {
+                cause: Cause::Replaced,
+                graceful: None,
+            },
+        ),
+        (
+            "kill",
+            Event::Kill {
+                cause: Cause::Requested,
+            },
+        ),
         ("answered", Event::ShutdownAnswered(Ok(()))),
-        ("finalizer failed", Event::ShutdownAnswered(Err("flush".to_owned()))),
-        ("broken", Event::Broken { cause: Cause::Crashed }),
+        (
+            "finalizer failed",
+            Event::ShutdownAnswered(Err("flush".to_owned())),
+        ),
+        (
+            "broken",
+            Event::Broken {
+                cause: Cause::Crashed,
+            },
+        ),
         ("exited 0", Event::ProcessExited(Some(ExitStatus::Code(0)))),
-        ("signal 9", Event::ProcessExited(Some(ExitStatus::Signal(9)))),
+        (
+            "signal 9",
+            Event::ProcessExited(Some(ExitStatus::Signal(9))),
+        ),
         ("gone", gone(false)),
         ("gone, killed", gone(true)),
         ("tick", Event::Tick),
@@ -43,18 +71,45 @@ fn states() -> Vec<(&'static str, Termination, Timestamp)> {
         }
         machine
     };
-    let kill = Event::Kill { cause: Cause::Requested };
+    let kill = Event::Kill {
+        cause: Cause::Requested,
+    };
     vec![
         ("Running", drive(&[]), at(0)),
         ("Graceful, in time", drive(&[(stop(), 0)]), at(10)),
         ("Graceful, late", drive(&[(stop(), 0)]), at(5000)),
-        ("ExitWindow, in time", drive(&[(stop(), 0), (Event::ShutdownAnswered(Ok(())), 10)]), at(20)),
-        ("ExitWindow, late", drive(&[(stop(), 0), (Event::ShutdownAnswered(Ok(())), 10)]), at(1010)),
-        ("ExitWindow, broken", drive(&[(Event::Broken { cause: Cause::Crashed }, 0)]), at(20)),
-        ("Interrupted, late", drive(&[(stop(), 0), (Event::Tick, 5000), (Event::Tick, 6000)]), at(7000)),
+        (
+            "ExitWindow, in time",
+            drive(&[(stop(), 0), (Event::ShutdownAnswered(Ok(())), 10)]),
+            at(20),
+        ),
+        (
+            "ExitWindow, late",
+            drive(&[(stop(), 0), (Event::ShutdownAnswered(Ok(())), 10)]),
+            at(1010),
+        ),
+        (
+            "ExitWindow, broken",
+            drive(&[(
+                Event::Broken {
+                    cause: Cause::Crashed,
+                },
+                0,
+            )]),
+            at(20),
+        ),
+        (
+            "Interrupted, late",
+            drive(&[(stop(), 0), (Event::Tick, 5000), (Event::Tick, 6000)]),
+            at(7000),
+        ),
         ("Killed, in time", drive(&[(kill.clone(), 0)]), at(10)),
         ("Killed, late", drive(&[(kill.clone(), 0)]), at(5000)),
-        ("Overdue", drive(&[(kill, 0), (Event::Tick, 5000)]), at(9000)),
+        (
+            "Overdue",
+            drive(&[(kill, 0), (Event::Tick, 5000)]),
+            at(9000),
+        ),
         ("Confirmed", drive(&[(gone(false), 0)]), at(10)),
     ]
 }
@@ -70,15 +125,26 @@ fn transition_table() {
             let shown: Vec<String> = effects
                 .iter()
                 .map(|effect| match effect {
-                    Effect::Confirmed(e) => format!("Confirmed({} {})", e.outcome.as_str(), e.cause.as_str()),
+                    Effect::Confirmed(e) => {
+                        format!("Confirmed({} {})", e.outcome.as_str(), e.cause.as_str())
+                    }
                     Effect::Unconfirmed(e) => format!("Unconfirmed({})", e.cause.as_str()),
                     Effect::WakeAt(t) => format!("WakeAt(+{:?})", t.since(now)),
                     other => format!("{other:?}"),
                 })
                 .collect();
             let after = format!("{:?}", next.state());
-            let after = after.split([' ', '{']).next().unwrap_or_default().to_owned();
-            writeln!(table, "{state:20} | {name:16} -> {after:12} {}", shown.join(", ")).unwrap();
+            let after = after
+                .split([' ', '{'])
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            writeln!(
+                table,
+                "{state:20} | {name:16} -> {after:12} {}",
+                shown.join(", ")
+            )
+            .unwrap();
         }
     }
     insta::assert_snapshot!(table);
@@ -88,15 +154,30 @@ fn transition_table() {
 #[test]
 fn ladder_times_are_as_written() {
     let mut machine = Termination::new();
-    assert!(machine.step(stop(), at(0)).contains(&Effect::SendShutdown(Duration::from_secs(5))));
+    assert!(
+        machine
+            .step(stop(), at(0))
+            .contains(&Effect::SendShutdown(Duration::from_secs(5)))
+    );
     assert!(machine.step(Event::Tick, at(4999)).is_empty());
-    assert!(machine.step(Event::Tick, at(5000)).contains(&Effect::CloseConnection));
+    assert!(
+        machine
+            .step(Event::Tick, at(5000))
+            .contains(&Effect::CloseConnection)
+    );
     assert!(machine.step(Event::Tick, at(5999)).is_empty());
-    assert!(machine.step(Event::Tick, at(6000)).contains(&Effect::Interrupt));
+    assert!(
+        machine
+            .step(Event::Tick, at(6000))
+            .contains(&Effect::Interrupt)
+    );
     assert!(machine.step(Event::Tick, at(6999)).is_empty());
     assert!(machine.step(Event::Tick, at(7000)).contains(&Effect::Kill));
     assert!(machine.step(Event::Tick, at(11_999)).is_empty());
-    assert!(matches!(machine.step(Event::Tick, at(12_000)).as_slice(), [Effect::Unconfirmed(_)]));
+    assert!(matches!(
+        machine.step(Event::Tick, at(12_000)).as_slice(),
+        [Effect::Unconfirmed(_)]
+    ));
 }
 
 /// SUP-10
@@ -108,7 +189,9 @@ fn missed_exit_window_is_a_cause_even_when_the_termination_succeeds() {
     machine.step(Event::Tick, at(1100));
     machine.step(Event::ProcessExited(Some(ExitStatus::Signal(15))), at(1101));
     let effects = machine.step(gone(false), at(1102));
-    let Some(Effect::Confirmed(ending)) = effects.last() else { panic!("{effects:?}") };
+    let Some(Effect::Confirmed(ending)) = effects.last() else {
+        panic!("{effects:?}")
+    };
     assert_eq!(ending.outcome, Outcome::Exited);
     assert_eq!(ending.exit_status, Some(ExitStatus::Signal(15)));
     let kinds: Vec<_> = ending.cleanup.iter().map(|cause| cause.kind).collect();
@@ -119,7 +202,12 @@ fn missed_exit_window_is_a_cause_even_when_the_termination_succeeds() {
 #[test]
 fn late_exit_turns_unconfirmed_into_killed() {
     let mut machine = Termination::new();
-    machine.step(Event::Kill { cause: Cause::Requested }, at(0));
+    machine.step(
+        Event::Kill {
+            cause: Cause::Requested,
+        },
+        at(0),
+    );
     machine.step(Event::Tick, at(5000));
     let effects = machine.step(gone(false), at(60_000));
     assert!(matches!(effects.last(), Some(Effect::Confirmed(e)) if e.outcome == Outcome::Killed));
@@ -132,7 +220,9 @@ fn crash_kills_what_is_left_of_the_family_at_once() {
     let effects = machine.step(Event::ProcessExited(Some(ExitStatus::Code(3))), at(0));
     assert!(effects.contains(&Effect::Kill));
     let effects = machine.step(gone(false), at(1));
-    assert!(matches!(effects.last(), Some(Effect::Confirmed(e)) if e.outcome == Outcome::Exited && e.cause == Cause::Crashed));
+    assert!(
+        matches!(effects.last(), Some(Effect::Confirmed(e)) if e.outcome == Outcome::Exited && e.cause == Cause::Crashed)
+    );
 }
 
 /// SUP-11: a process that somebody else kills is `killed`, and the cause says who it was not.
@@ -141,15 +231,26 @@ fn foreign_sigkill_is_external() {
     let mut machine = Termination::new();
     machine.step(Event::ProcessExited(Some(ExitStatus::Signal(9))), at(0));
     let effects = machine.step(gone(false), at(1));
-    assert!(matches!(effects.last(), Some(Effect::Confirmed(e)) if e.outcome == Outcome::Killed && e.cause == Cause::External));
+    assert!(
+        matches!(effects.last(), Some(Effect::Confirmed(e)) if e.outcome == Outcome::Killed && e.cause == Cause::External)
+    );
 }
 
 /// SUP-36: output that closes because the process exits is a crash, not a lost connection.
 #[test]
 fn closed_output_followed_by_the_exit_is_a_crash() {
     let mut machine = Termination::new();
-    machine.step(Event::Broken { cause: Cause::ConnectionLost }, at(0));
-    assert!(machine.step(Event::ProcessExited(Some(ExitStatus::Code(1))), at(1)).contains(&Effect::Kill));
+    machine.step(
+        Event::Broken {
+            cause: Cause::ConnectionLost,
+        },
+        at(0),
+    );
+    assert!(
+        machine
+            .step(Event::ProcessExited(Some(ExitStatus::Code(1))), at(1))
+            .contains(&Effect::Kill)
+    );
     let effects = machine.step(gone(false), at(2));
     assert!(matches!(effects.last(), Some(Effect::Confirmed(e)) if e.cause == Cause::Crashed));
 }

@@ -44,8 +44,16 @@ enum Written {
 
 impl Outbound {
     pub(super) fn new(pipe: pipe::Sender) -> Self {
-        let buffer = Buffer { bytes: Vec::new(), written: 0, pipe: Some(Arc::new(pipe)), waiting: false };
-        Self { buffer: Mutex::new(buffer), closing: Notify::new() }
+        let buffer = Buffer {
+            bytes: Vec::new(),
+            written: 0,
+            pipe: Some(Arc::new(pipe)),
+            waiting: false,
+        };
+        Self {
+            buffer: Mutex::new(buffer),
+            closing: Notify::new(),
+        }
     }
 
     fn buffer(&self) -> MutexGuard<'_, Buffer> {
@@ -78,7 +86,9 @@ impl Outbound {
                 buffer.waiting = true;
                 drop(buffer);
                 let shared = shared.clone();
-                task::spawn("plugin writer", async move { shared.outbound.wait_and_write(&shared, pipe).await });
+                task::spawn("plugin writer", async move {
+                    shared.outbound.wait_and_write(&shared, pipe).await
+                });
             }
             Written::Failed(error) => {
                 drop(buffer);
@@ -122,12 +132,17 @@ impl Outbound {
 }
 
 fn broken(shared: &Shared, error: &io::Error) {
-    shared.trouble(format!("it can't be written to: {error}"), Cause::ConnectionLost);
+    shared.trouble(
+        format!("it can't be written to: {error}"),
+        Cause::ConnectionLost,
+    );
 }
 
 impl Buffer {
     fn write(&mut self) -> Written {
-        let Some(pipe) = &self.pipe else { return Written::Closed };
+        let Some(pipe) = &self.pipe else {
+            return Written::Closed;
+        };
         loop {
             let rest = self.bytes.get(self.written..).unwrap_or_default();
             if rest.is_empty() {

@@ -18,12 +18,18 @@ pub(super) struct Slot {
 
 impl Slot {
     pub(super) fn call(permit: OwnedSemaphorePermit) -> Self {
-        Self { reply: None, _permit: Some(permit) }
+        Self {
+            reply: None,
+            _permit: Some(permit),
+        }
     }
 
     /// `initialize` and `shutdown`, which need no permit.
     pub(super) fn control() -> Self {
-        Self { reply: None, _permit: None }
+        Self {
+            reply: None,
+            _permit: None,
+        }
     }
 }
 
@@ -46,7 +52,11 @@ impl Pending {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn register(&self, mut slot: Slot, id: RequestId) -> Result<(RequestId, oneshot::Receiver<Reply>), Closed> {
+    pub(super) fn register(
+        &self,
+        mut slot: Slot,
+        id: RequestId,
+    ) -> Result<(RequestId, oneshot::Receiver<Reply>), Closed> {
         let (reply, answer) = oneshot::channel();
         slot.reply = Some(reply);
         let mut table = self.table();
@@ -85,7 +95,10 @@ impl Pending {
             slot
         };
         match slot {
-            Some(Slot { reply: Some(waiting), .. }) => {
+            Some(Slot {
+                reply: Some(waiting),
+                ..
+            }) => {
                 waiting.send(reply()).ok();
                 true
             }

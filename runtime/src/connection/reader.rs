@@ -1,8 +1,12 @@
 //! Reads what the plugin says, and answers callers.
 
-use std::io;
+use std::future::poll_fn;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
+use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::net::unix::pipe;
 use treewarden_model::outcome::Cause;
 use treewarden_protocol::{Incoming, LineSplitter, Response, decode};
@@ -13,20 +17,18 @@ use super::{Shared, inbound};
 /// Buffers read before other tasks of the thread get their turn.
 const READS_A_TURN: usize = 8;
 
+/// Bytes read at once.
+const CHUNK: usize = 16 * 1024;
+
 enum Turn {
     More,
-    Wait,
     End(String, Cause),
 }
 
-pub(super) async fn run(shared: &Arc<Shared>, stdout: pipe::Receiver) {
+pub(super) async fn run(shared: &Arc<Shared>, mut stdout: pipe::Receiver) {
     let mut splitter = LineSplitter::new();
     loop {
-        if stdout.readable().await.is_err() {
-            return;
-        }
-        match take(shared, &stdout, &mut splitter) {
-            Turn::Wait => {}
+        match poll_fn(|context| take(context, shared, &mut stdout, &mut splitter)).await {
             Turn::More => tokio::task::yield_now().await,
             Turn::End(reason, cause) => {
                 shared.trouble(reason, cause);
@@ -36,37 +38,48 @@ pub(super) async fn run(shared: &Arc<Shared>, stdout: pipe::Receiver) {
     }
 }
 
-/// Reads what is there. Outside async code, so that an idle reader holds no buffer.
-fn take(shared: &Arc<Shared>, stdout: &pipe::Receiver, splitter: &mut LineSplitter) -> Turn {
-    let mut buffer = [0; 16 * 1024];
+/// Reads what is there. The buffer lies outside async code, so that an idle reader holds none. `poll_read` knows that a pipe which gave
+/// less than was asked for is empty, and saves the read that would say so.
+fn take(context: &mut Context<'_>, shared: &Arc<Shared>, stdout: &mut pipe::Receiver, splitter: &mut LineSplitter) -> Poll<Turn> {
+    let mut memory = [const { MaybeUninit::uninit() }; CHUNK];
     for _ in 0..READS_A_TURN {
-        let read = match stdout.try_read(&mut buffer) {
-            Ok(0) => return end(splitter),
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Turn::Wait,
-            Err(error) => return Turn::End(format!("its stdout can't be read: {error}"), Cause::ConnectionLost),
-        };
-        let mut chunk = buffer.get(..read).unwrap_or_default();
+        let mut buffer = ReadBuf::uninit(&mut memory);
+        match Pin::new(&mut *stdout).poll_read(context, &mut buffer) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(error)) => {
+                return Poll::Ready(Turn::End(format!("its stdout can't be read: {error}"), Cause::ConnectionLost));
+            }
+        }
+        let mut chunk = buffer.filled();
+        if chunk.is_empty() {
+            return Poll::Ready(end(splitter));
+        }
         loop {
             match splitter.next_line(&mut chunk) {
                 Ok(Some(line)) => {
                     if let Err(reason) = message(shared, line) {
-                        return Turn::End(reason, Cause::Crashed);
+                        return Poll::Ready(Turn::End(reason, Cause::Crashed));
                     }
                 }
                 Ok(None) => break,
-                Err(too_long) => return Turn::End(format!("it broke the protocol: stdout {too_long}"), Cause::Crashed),
+                Err(too_long) => {
+                    return Poll::Ready(Turn::End(format!("it broke the protocol: stdout {too_long}"), Cause::Crashed));
+                }
             }
         }
     }
-    Turn::More
+    Poll::Ready(Turn::More)
 }
 
 fn end(splitter: &LineSplitter) -> Turn {
     if splitter.partial().is_empty() {
         Turn::End("it closed its stdout".to_owned(), Cause::ConnectionLost)
     } else {
-        Turn::End("it closed its stdout in the middle of a line".to_owned(), Cause::Crashed)
+        Turn::End(
+            "it closed its stdout in the middle of a line".to_owned(),
+            Cause::Crashed,
+        )
     }
 }
 
@@ -78,7 +91,12 @@ fn message(shared: &Arc<Shared>, line: &[u8]) -> Result<(), String> {
         Ok(Incoming::Response(response)) => answer(shared, response),
         Ok(Incoming::Request(request)) => inbound::request(shared, &request),
         Ok(Incoming::Notification(notification)) => inbound::notification(shared, &notification),
-        Err(error) => return Err(format!("it broke the protocol: {error}; the line begins {:?}", beginning(line))),
+        Err(error) => {
+            return Err(format!(
+                "it broke the protocol: {error}; the line begins {:?}",
+                beginning(line)
+            ));
+        }
     }
     Ok(())
 }

@@ -165,7 +165,8 @@ impl Node {
         // In one step, as an editor does it: a reload must never meet half a file.
         let fresh = self.directory().join("treewarden.yaml.new");
         std::fs::write(&fresh, text).expect("write configuration");
-        std::fs::rename(fresh, self.directory().join("treewarden.yaml")).expect("replace configuration");
+        std::fs::rename(fresh, self.directory().join("treewarden.yaml"))
+            .expect("replace configuration");
     }
 
     /// Kills the node with SIGKILL and waits for its exit; its plugins and keeper may still be there.
