@@ -58,6 +58,7 @@ fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
     let data_dir = std::path::absolute(&data_dir)
         .with_context(|| format!("data directory {}", data_dir.display()))?;
     let address = listen_address(options.listen.as_deref(), &config)?;
+    treewarden_runtime::system::bound_allocator_arenas();
     let soft_open_files = treewarden_runtime::system::raise_open_files()
         .context("the limit of open files could not be raised")?;
     treewarden_keeper::orphans::become_subreaper()

@@ -292,12 +292,9 @@ fn stderr_becomes_log_records_and_the_entrys_lines() {
         "{lines:#}"
     );
     let id = status["instance"]["id"].as_str().unwrap();
-    let logged = node
-        .log_lines()
-        .into_iter()
-        .find(|line| line.contains("the till is open"));
+    let logged = node.wait_log_line("the till is open");
     assert!(
-        logged.as_deref().is_some_and(|line| line.contains(id)),
+        logged.contains(id),
         "with the instance's fields: {logged:?}"
     );
     let tail = node.cli(&["entry", "logs", "a"]);

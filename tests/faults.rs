@@ -509,3 +509,67 @@ fn nothing_grows_with_the_number_of_launches() {
     assert!(grown < 12 << 20, "the node has grown by {grown} bytes");
     assert!(no_zombies(&node));
 }
+
+/// SUP-29
+#[test]
+fn slow_but_living_plugin_is_left_alone() {
+    survives(Entry::new("faulty").fault("handshake-ms=4000"), |node| {
+        node.wait_running("faulty");
+        assert_eq!(
+            node.result("faulty", "faulty", "sleep", &json!({ "ms": 4000 })),
+            json!({ "slept_ms": 4000 })
+        );
+        assert_eq!(node.entry("faulty")["restarts"], 0);
+        assert_eq!(node.trace().of("faulty", "exec").len(), 1);
+    });
+}
+
+/// SUP-29 SUP-35
+#[test]
+fn shortage_of_descriptors_leaves_nothing_behind_and_ends_with_its_cause() {
+    let entries: Vec<Entry> = (0..40)
+        .map(|number| {
+            let retry = json!({ "initial": "50 millis", "max": "200 millis", "restarts": 10000 });
+            Entry::new(&format!("p{number}")).key("retry", retry)
+        })
+        .collect();
+    let wrapper = ["prlimit", "--nofile=110:110"].map(str::to_owned).to_vec();
+    let mut node = Node::with_options(
+        &entries,
+        Options {
+            wrapper,
+            ..Options::default()
+        },
+    );
+    let running = || {
+        (0..40)
+            .filter(|number| {
+                node.try_get(&format!("/api/console/entries/p{number}"))
+                    .is_ok_and(|(_, status)| status["state"] == "running")
+            })
+            .count()
+    };
+    wait_until("some run", BOUND, || running() > 5);
+    let short = || {
+        node.log_lines()
+            .iter()
+            .any(|line| line.contains("Too many open files") || line.contains("os error 24"))
+    };
+    wait_until("the shortage is told", BOUND, short);
+    assert!(running() < 40, "this test wants a shortage");
+    for number in 0..40 {
+        node.try_post(&format!("/api/console/entries/p{number}/stop"), &json!({}))
+            .ok();
+    }
+    wait_until("all are stopped", BOUND, || {
+        node.processes().iter().all(|one| one.launch.is_none())
+    });
+    assert_eq!(
+        node.verb("p39", "start").0,
+        200,
+        "with room again it goes on"
+    );
+    node.wait_running("p39");
+    assert!(no_zombies(&node));
+    assert_eq!(node.terminate(), 0, "{}", node.log_tail());
+}

@@ -77,9 +77,12 @@ fn token_file_is_private_and_the_token_is_never_logged() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    let log = node.log_lines().join("\n");
-    assert!(log.contains("admin.token"), "the path is logged");
-    assert!(!log.contains(&node.token()), "the token is not");
+    node.wait_log_line("admin.token");
+    let log = node.log_lines().concat();
+    assert!(
+        !log.contains(&node.token()),
+        "the path is logged, the token is not"
+    );
 }
 
 #[test]

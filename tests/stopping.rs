@@ -72,9 +72,7 @@ fn graceful_stop_runs_finalizers_and_says_how_it_ended() {
     );
     assert_eq!(status["pid"], Value::Null);
     assert_eq!(status["last_stop"]["outcome"], "exited");
-    let records = wait_for("the end is logged", Duration::from_secs(2), || {
-        Some(node.log_with("Remote execution terminated")).filter(|records| !records.is_empty())
-    });
+    let records = node.wait_logged("Remote execution terminated");
     assert_eq!(records.len(), 1, "one line an end: {records:#?}");
     assert_eq!(records[0]["level"], "INFO");
     assert_eq!(records[0]["remote.termination"], "exited");

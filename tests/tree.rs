@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use treewarden_kit::{Entry, Node, process, skipped, wait_until};
+use treewarden_kit::{Entry, Node, process, skipped, wait_for, wait_until};
 
 const BOUND: Duration = Duration::from_secs(20);
 
@@ -336,4 +336,48 @@ fn settle(node: &Node) {
             status.is_ok_and(|(code, status)| code == 200 && status["state"] == "running")
         })
     });
+}
+
+/// SUP-35 SUP-34
+#[test]
+fn actors_killed_during_a_stop_lose_neither_the_stop_nor_its_answer() {
+    let node = Node::with(&[Entry::new("a")
+        .fault("finalizer-ms=1500")
+        .fault("linger-ms=3600000")]);
+    node.wait_running("a");
+    if !node.has_faults() {
+        return skipped(
+            "actors_killed_during_a_stop_lose_neither_the_stop_nor_its_answer",
+            "the binary is built without the feature faults",
+        );
+    }
+    std::thread::scope(|scope| {
+        let stop = scope.spawn(|| node.stop("a"));
+        node.wait_event("a", "finalizer", BOUND);
+        for kind in ["instance", "entry", "entries", "store", "instance"] {
+            let victim = wait_for("the actor is there", BOUND, || {
+                let tree = node.actors();
+                of_kind(&tree, kind)
+                    .first()
+                    .map(|one| one["id"].as_str().unwrap().to_owned())
+            });
+            let (status, body) = node.post(&format!("/debug/actors/{victim}/kill"), &json!({}));
+            assert_eq!(status, 200, "{kind}: {body:#}");
+        }
+        let result = stop.join().unwrap();
+        assert_eq!(result["outcome"], "exited", "{result:#}");
+        assert_eq!(result["exit_status"]["signal"], 15, "{result:#}");
+        let causes = result["cleanup_error"]["causes"].as_array().unwrap();
+        assert_eq!(
+            (causes.len(), &causes[0]["kind"]),
+            (1, &json!("local_termination_timeout")),
+            "{result:#}"
+        );
+    });
+    let took = node.trace().only("a", "sigterm") - node.trace().only("a", "finalized");
+    assert!(
+        (970_000_000..1_800_000_000).contains(&took),
+        "the ladder keeps its times: {took} ns"
+    );
+    assert!(node.processes_of("a").is_empty());
 }

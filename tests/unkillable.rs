@@ -83,14 +83,10 @@ fn unkillable_process_is_reported_blocks_its_entry_and_is_let_go_when_it_ends() 
             .contains(before["instance"]["id"].as_str().unwrap()),
         "it names the instance: {refusal:#}"
     );
+    let unconfirmed = node.wait_logged("Remote execution not confirmed terminated");
     assert_eq!(
-        node.log_with("Remote execution not confirmed terminated")
-            .len(),
-        1
-    );
-    assert_eq!(
-        node.log_with("Remote execution not confirmed terminated")[0]["level"],
-        "WARN"
+        (unconfirmed.len(), &unconfirmed[0]["level"]),
+        (1, &json!("WARN"))
     );
     assert_eq!(node.log_with("Remote execution terminated").len(), 0);
     assert_eq!(
@@ -108,7 +104,7 @@ fn unkillable_process_is_reported_blocks_its_entry_and_is_let_go_when_it_ends() 
         "{now:#}"
     );
     assert_eq!(now["last_stop"]["exit_status"]["signal"], 9);
-    let lines = node.log_with("Remote execution terminated");
+    let lines = node.wait_logged("Remote execution terminated");
     assert_eq!(
         (lines.len(), &lines[0]["remote.termination"]),
         (1, &json!("killed"))

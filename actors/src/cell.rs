@@ -8,7 +8,7 @@ use treewarden_model::launch::{self, Launch};
 use treewarden_model::name::EntryName;
 use treewarden_model::time::WallTime;
 use treewarden_model::{entry, supervisor};
-use treewarden_runtime::launcher::{LaunchSpec, PluginProcess};
+use treewarden_runtime::launcher::{LaunchTag, PluginProcess};
 
 use crate::entry::Wishes;
 use crate::fence::Fence;
@@ -90,11 +90,15 @@ pub(crate) enum LaunchItem {
 /// A launch: the owner of its process together with the keeper, whatever becomes of its actor (SUP-35).
 #[derive(Debug)]
 pub(crate) struct LaunchCell {
-    pub(crate) spec: LaunchSpec,
-    pub(crate) shutdown_timeout: std::time::Duration,
+    pub(crate) tag: LaunchTag,
+    /// As it was when the launch began; the entry's may be newer.
+    pub(crate) declaration: Arc<Declaration>,
     pub(crate) mailbox: Mailbox<LaunchItem>,
     pub(crate) machine: Mutex<Launch>,
     pub(crate) process: OnceLock<PluginProcess>,
+    /// Whether the launch is on disk; locked while it is being written. An end is only written of a launch that was (SUP-13: the log
+    /// of launches must never be behind what else is stored).
+    pub(crate) recorded: Arc<tokio::sync::Mutex<bool>>,
     pub(crate) entry: Arc<EntryCell>,
     pub(crate) actor_starts: AtomicU64,
 }

@@ -23,7 +23,7 @@ use treewarden_model::entry::{Effect, Event};
 use treewarden_model::launch;
 use treewarden_model::time::Clock as _;
 
-use crate::cell::{EntryCell, EntryItem};
+use crate::cell::{EntryCell, EntryItem, LaunchCell};
 use crate::hub::Hub;
 use crate::instance::InstanceActor;
 use crate::mailbox::{Look, Taken, lock};
@@ -131,9 +131,15 @@ async fn attend(myself: &ActorRef<Look>, state: &EntryActorState) {
     let Some(launch) = state.cell.launch() else {
         return;
     };
-    if (launch.ended() && launch.mailbox.queued() == 0)
-        || launch.mailbox.is_attended_by(myself.get_id()).await
-    {
+    if launch.ended() && launch.mailbox.queued() == 0 {
+        return;
+    }
+    // Boxed: otherwise every idle entry's actor would hold the 1.6 kB that starting another takes for a moment.
+    Box::pin(attend_launch(myself, state, launch)).await;
+}
+
+async fn attend_launch(myself: &ActorRef<Look>, state: &EntryActorState, launch: Arc<LaunchCell>) {
+    if launch.mailbox.is_attended_by(myself.get_id()).await {
         return;
     }
     let supervisor: ActorCell = myself.get_cell();
@@ -189,7 +195,7 @@ fn carry_out(hub: &Arc<Hub>, cell: &Arc<EntryCell>, effect: Effect) -> bool {
             if let Some(launch) = cell.launch() {
                 launch.post(launch::Event::Stop {
                     cause,
-                    graceful: launch.shutdown_timeout,
+                    graceful: launch.declaration.shutdown_timeout,
                 });
             }
         }

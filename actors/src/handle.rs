@@ -105,7 +105,7 @@ impl NodeHandle {
     /// See [`EntryError`].
     pub async fn restart(&self, name: &str) -> Result<Restarted, EntryError> {
         let cell = self.cell(name)?;
-        let before = cell.launch().map(|launch| launch.spec.tag.launch);
+        let before = cell.launch().map(|launch| launch.tag.launch);
         let mut answer = self.ask(&cell, Event::Restart)?;
         loop {
             match tokio::time::timeout(START_ANSWER, &mut answer).await {
@@ -123,7 +123,7 @@ impl NodeHandle {
                 }
                 Err(_)
                     if before.is_some()
-                        && cell.launch().map(|launch| launch.spec.tag.launch) == before => {}
+                        && cell.launch().map(|launch| launch.tag.launch) == before => {}
                 Err(_) => {
                     let status = self.status(&cell)?;
                     let stop = status.last_stop.filter(|stop| Some(stop.launch) == before);

@@ -290,5 +290,5 @@ impl Hub {
 
 /// The keeper's name for a launch.
 pub(crate) fn ordinal_of(launch: &LaunchCell) -> Ordinal {
-    Ordinal::new(launch.spec.tag.ordinal.0)
+    Ordinal::new(launch.tag.ordinal.0)
 }

@@ -8,6 +8,7 @@
 //! needs (`resume`); the process was never the actor's (SUP-35).
 
 mod ending;
+mod spec;
 mod steps;
 
 use std::sync::Arc;
@@ -48,7 +49,7 @@ impl Actor for InstanceActor {
         let meta = hub.metas.enlist(
             myself.get_id(),
             Meta {
-                name: format!("instance:{}", cell.spec.tag.instance.id),
+                name: format!("instance:{}", cell.tag.instance.id),
                 kind: "instance",
                 started_at: hub.clock.wall(),
                 restarts: starts,
@@ -100,7 +101,7 @@ impl Actor for InstanceActor {
 }
 
 fn show(cell: &LaunchCell) -> Shown {
-    let tag = &cell.spec.tag;
+    let tag = &cell.tag;
     let mut detail = serde_json::Map::new();
     detail.insert("instance".to_owned(), tag.instance.id.clone().into());
     detail.insert(

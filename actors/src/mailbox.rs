@@ -119,7 +119,13 @@ impl<T> Mailbox<T> {
 
     /// The item that was taken is carried out.
     pub(crate) fn done(&self) {
-        lock(&self.items).current = None;
+        let mut items = lock(&self.items);
+        items.current = None;
+        if items.waiting.is_empty() {
+            // An idle actor holds no room for items.
+            items.waiting = VecDeque::new();
+        }
+        drop(items);
         self.handled.fetch_add(1, Ordering::Relaxed);
     }
 

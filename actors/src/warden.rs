@@ -298,6 +298,6 @@ pub(crate) fn begin_shutdown(hub: &Hub) {
 pub(crate) fn living(hub: &Hub) -> Vec<String> {
     hub.launches()
         .iter()
-        .map(|launch| format!("{} (launch {})", launch.spec.tag.entry, ordinal_of(launch)))
+        .map(|launch| format!("{} (launch {})", launch.tag.entry, ordinal_of(launch)))
         .collect()
 }

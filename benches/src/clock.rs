@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 pub(crate) struct Moment(Instant);
 
 impl Moment {
-    #[expect(clippy::disallowed_methods, reason = "the one place that reads the bench's clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the bench's clock"
+    )]
     pub(crate) fn now() -> Self {
         Self(Instant::now())
     }
@@ -25,13 +28,20 @@ impl Moment {
 ///
 /// # Errors
 /// There was none within `limit`; `what` says what was waited for.
-pub(crate) fn wait_for<T>(what: &str, limit: Duration, mut look: impl FnMut() -> Option<T>) -> anyhow::Result<T> {
+pub(crate) fn wait_for<T>(
+    what: &str,
+    limit: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> anyhow::Result<T> {
     let begun = Moment::now();
     loop {
         if let Some(found) = look() {
             return Ok(found);
         }
-        anyhow::ensure!(begun.elapsed() < limit, "{what} did not happen within {limit:?}");
+        anyhow::ensure!(
+            begun.elapsed() < limit,
+            "{what} did not happen within {limit:?}"
+        );
         std::thread::sleep(Duration::from_millis(1));
     }
 }

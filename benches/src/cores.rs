@@ -22,7 +22,9 @@ impl Cores {
         for number in allowed()? {
             own.set(number);
         }
-        let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|number| own.is_set(*number)).collect();
+        let all: Vec<usize> = (0..CpuSet::MAX_CPU)
+            .filter(|number| own.is_set(*number))
+            .collect();
         let chosen: Vec<usize> = match self {
             Self::One => all.last().copied().into_iter().collect(),
             Self::Two => all.into_iter().take(2).collect(),
@@ -34,7 +36,11 @@ impl Cores {
     /// As shown in the table.
     pub(crate) fn label(self) -> String {
         let numbers = self.numbers().unwrap_or_default();
-        numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
+        numbers
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("+")
     }
 
     /// Pins every thread of this process and of its descendants: the node's, the keeper's and the plugins'. What they start later inherits it.
@@ -58,14 +64,18 @@ fn allowed() -> anyhow::Result<Vec<usize>> {
         return Ok(known.clone());
     }
     let set = sched_getaffinity(None)?;
-    let found: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|number| set.is_set(*number)).collect();
+    let found: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|number| set.is_set(*number))
+        .collect();
     Ok(ALLOWED.get_or_init(|| found).clone())
 }
 
 /// Every thread of a process and, below it, of its descendants.
 fn threads(process: &Path) -> Vec<i32> {
     let mut found = Vec::new();
-    let Ok(tasks) = fs::read_dir(process.join("task")) else { return found };
+    let Ok(tasks) = fs::read_dir(process.join("task")) else {
+        return found;
+    };
     for task in tasks.flatten().map(|task| task.path()) {
         found.extend(number(&task));
         let children = fs::read_to_string(task.join("children")).unwrap_or_default();

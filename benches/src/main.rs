@@ -24,13 +24,20 @@ const MISSED: u8 = 3;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.first().is_some_and(|first| first == floors::echo::ROLE) {
+    if arguments
+        .first()
+        .is_some_and(|first| first == floors::echo::ROLE)
+    {
         return floors::echo::answer();
     }
     match run(&arguments) {
         Ok(rows) => {
             table::print(&rows);
-            if rows.iter().all(Row::is_met) { ExitCode::SUCCESS } else { ExitCode::from(MISSED) }
+            if rows.iter().all(Row::is_met) {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(MISSED)
+            }
         }
         Err(error) => {
             table::say(&format!("the bench could not run: {error:#}"));

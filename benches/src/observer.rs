@@ -40,10 +40,15 @@ pub(crate) fn start() {
 /// # Errors
 /// It did not come within ten seconds.
 pub(crate) fn next(message: &str) -> anyhow::Result<Moment> {
-    let reader = READER.get().context("the observer was not started")?.lock().unwrap_or_else(PoisonError::into_inner);
+    let reader = READER
+        .get()
+        .context("the observer was not started")?
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     loop {
-        let (said, at) =
-            reader.recv_timeout(Duration::from_secs(10)).with_context(|| format!("the node did not say: {message}"))?;
+        let (said, at) = reader
+            .recv_timeout(Duration::from_secs(10))
+            .with_context(|| format!("the node did not say: {message}"))?;
         if said == message {
             return Ok(at);
         }
@@ -70,11 +75,17 @@ impl Visit for Message {
 
 impl Subscriber for Observer {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
-        if self.enabled(metadata) { Interest::always() } else { Interest::never() }
+        if self.enabled(metadata) {
+            Interest::always()
+        } else {
+            Interest::never()
+        }
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && *metadata.level() <= Level::INFO && metadata.target().starts_with("treewarden_actors")
+        metadata.is_event()
+            && *metadata.level() <= Level::INFO
+            && metadata.target().starts_with("treewarden_actors")
     }
 
     fn event(&self, event: &Event<'_>) {

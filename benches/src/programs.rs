@@ -22,6 +22,9 @@ pub(crate) fn faulty_plugin() -> anyhow::Result<PathBuf> {
 fn built(name: &str) -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe().context("the bench does not know its own path")?;
     let path = own.with_file_name(name);
-    ensure!(path.is_file(), "{name} is not built beside the bench: run `cargo build --release --workspace --bins` first");
+    ensure!(
+        path.is_file(),
+        "{name} is not built beside the bench: run `cargo build --release --workspace --bins` first"
+    );
     Ok(path)
 }

@@ -34,7 +34,10 @@ impl Samples {
 
     /// The median of each round.
     pub(crate) fn medians(&self) -> Vec<Duration> {
-        self.rounds.iter().map(|round| percentile(round.clone(), 50)).collect()
+        self.rounds
+            .iter()
+            .map(|round| percentile(round.clone(), 50))
+            .collect()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -60,5 +63,8 @@ pub(crate) fn median_ratio(subject: &Samples, floor: &[Duration]) -> f64 {
 
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
-    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
+    values
+        .get(values.len().saturating_sub(1) / 2)
+        .copied()
+        .unwrap_or(f64::NAN)
 }

@@ -55,9 +55,26 @@ impl Row {
     }
 
     /// Any other row: floor, p50, p99, best, ratio, target.
-    pub(crate) fn new(what: &str, cores: Cores, [floor, p50, p99, best, ratio, target]: [String; 6]) -> Self {
-        let cells = [what.to_owned(), cores.label(), floor, p50, p99, best, ratio, target, String::new()];
-        Self { cells, verdict: Verdict::NoTarget }
+    pub(crate) fn new(
+        what: &str,
+        cores: Cores,
+        [floor, p50, p99, best, ratio, target]: [String; 6],
+    ) -> Self {
+        let cells = [
+            what.to_owned(),
+            cores.label(),
+            floor,
+            p50,
+            p99,
+            best,
+            ratio,
+            target,
+            String::new(),
+        ];
+        Self {
+            cells,
+            verdict: Verdict::NoTarget,
+        }
     }
 
     fn set(mut self, index: usize, text: String) -> Self {
@@ -80,7 +97,10 @@ impl Row {
     }
 
     pub(crate) fn judged(self, target: &str, met: bool) -> Self {
-        Self { verdict: Verdict::of(met), ..self.set(7, target.to_owned()) }
+        Self {
+            verdict: Verdict::of(met),
+            ..self.set(7, target.to_owned())
+        }
     }
 
     pub(crate) fn is_met(&self) -> bool {
@@ -88,7 +108,18 @@ impl Row {
     }
 }
 
-const HEAD: [&str; 10] = ["figure", "cores", "floor", "p50", "p99", "best round", "ratio", "target", "n", ""];
+const HEAD: [&str; 10] = [
+    "figure",
+    "cores",
+    "floor",
+    "p50",
+    "p99",
+    "best round",
+    "ratio",
+    "target",
+    "n",
+    "",
+];
 
 /// Prints the rows as a Markdown table.
 pub(crate) fn print(rows: &[Row]) {
@@ -99,19 +130,34 @@ pub(crate) fn print(rows: &[Row]) {
             cells
         }))
         .collect();
-    let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..HEAD.len()).map(|column| width(column).unwrap_or_default()).collect();
+    let width = |column: usize| {
+        lines
+            .iter()
+            .filter_map(|line| line.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+    };
+    let widths: Vec<usize> = (0..HEAD.len())
+        .map(|column| width(column).unwrap_or_default())
+        .collect();
     for (index, line) in lines.iter().enumerate() {
-        let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
-            0 => format!(" {cell:<width$} "),
-            _ => format!(" {cell:>width$} "),
-        });
+        let cells =
+            line.iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(column, (cell, width))| match column {
+                    0 => format!(" {cell:<width$} "),
+                    _ => format!(" {cell:>width$} "),
+                });
         say(&format!("|{}|", cells.collect::<Vec<_>>().join("|")));
         if index == 0 {
-            let rule = widths.iter().enumerate().map(|(column, width)| match column {
-                0 => format!(":{}", "-".repeat(width + 1)),
-                _ => format!("{}:", "-".repeat(width + 1)),
-            });
+            let rule = widths
+                .iter()
+                .enumerate()
+                .map(|(column, width)| match column {
+                    0 => format!(":{}", "-".repeat(width + 1)),
+                    _ => format!("{}:", "-".repeat(width + 1)),
+                });
             say(&format!("|{}|", rule.collect::<Vec<_>>().join("|")));
         }
     }

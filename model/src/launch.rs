@@ -172,13 +172,21 @@ impl Launch {
             },
             (Phase::Spawning, Event::SpawnRefused(why)) => {
                 self.phase = Phase::Ended;
-                self.trouble.get_or_insert_with(|| why.clone());
+                // The refusal is the reason; a connection that closed because of it is not.
+                self.trouble = Some(why.clone());
                 vec![Effect::NeverRan(why)]
             }
             (Phase::Spawning, Event::Stop { cause, .. } | Event::Kill { cause }) => {
                 self.asked.get_or_insert(cause);
                 Vec::new()
             }
+            // There may be no process yet, and perhaps never: whether there is one is the next thing to be said.
+            (Phase::Spawning, Event::Broken { reason, cause }) => {
+                self.asked.get_or_insert(cause);
+                self.trouble.get_or_insert(reason);
+                Vec::new()
+            }
+            (Phase::Spawning, _) => Vec::new(),
 
             (Phase::Recording, Event::Recorded) => {
                 let until = now.plus(INITIALIZE_TIMEOUT);

@@ -96,6 +96,8 @@ pub enum Effect {
     SendShutdown(Duration),
     /// Fail what is in flight, close the plugin's stdin.
     CloseConnection,
+    /// Fail what is in flight. Its stdin stays open: it must not exit by itself before a SIGKILL that is on its way arrives.
+    FailCalls,
     /// SIGTERM and SIGCONT to the family.
     Interrupt,
     /// SIGKILL to the family until it is empty.
@@ -185,11 +187,9 @@ impl Termination {
                 Effect::Interrupt,
                 Effect::WakeAt(until),
             ],
-            State::Killed { answer_by } => vec![
-                Effect::CloseConnection,
-                Effect::Kill,
-                Effect::WakeAt(answer_by),
-            ],
+            State::Killed { answer_by } => {
+                vec![Effect::Kill, Effect::FailCalls, Effect::WakeAt(answer_by)]
+            }
         }
     }
 
@@ -345,11 +345,7 @@ impl Termination {
     fn send_kill(&mut self, now: Timestamp) -> Vec<Effect> {
         let answer_by = now.plus(ANSWER_AFTER_KILL);
         self.state = State::Killed { answer_by };
-        vec![
-            Effect::CloseConnection,
-            Effect::Kill,
-            Effect::WakeAt(answer_by),
-        ]
+        vec![Effect::Kill, Effect::FailCalls, Effect::WakeAt(answer_by)]
     }
 
     fn note(&mut self, kind: CleanupCauseKind, message: String) {

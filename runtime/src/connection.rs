@@ -209,6 +209,9 @@ impl Connection {
 
     /// From now on calls are taken.
     pub fn accept(&self) {
+        // What the handshake took; a plugin that nobody calls needs none of it.
+        self.shared.outbound.release();
+        self.shared.pending.release();
         self.shared.accepting.store(true, Ordering::SeqCst);
     }
 
@@ -326,11 +329,16 @@ impl Connection {
         }
     }
 
-    /// Fails what is in flight and closes the plugin's stdin. Repeating it changes nothing.
-    pub fn close(&self) {
+    /// Fails what is in flight and takes nothing more; the plugin's stdin stays open. Repeating it changes nothing.
+    pub fn fail_calls(&self) {
         self.refuse_new();
         self.shared.permits.close();
         self.shared.pending.close();
+    }
+
+    /// Fails what is in flight and closes the plugin's stdin. Repeating it changes nothing.
+    pub fn close(&self) {
+        self.fail_calls();
         self.shared.outbound.close();
     }
 

@@ -40,12 +40,8 @@ pub struct LaunchSpec {
     pub working_dir: PathBuf,
     /// Limits that the shim sets.
     pub limits: treewarden_keeper::wire::Limits,
-    /// Handed over in `initialize`.
-    pub config: serde_json::Value,
     /// Services it may call.
     pub uses: Vec<ServiceName>,
-    /// Services it must provide.
-    pub provides: Vec<ServiceName>,
 }
 
 impl std::fmt::Debug for LaunchSpec {

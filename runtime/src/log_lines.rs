@@ -70,11 +70,9 @@ async fn read(
             }
         } else {
             let over = deadline.is_some_and(|deadline| clock.now() >= deadline);
-            if over
-                || tokio::time::timeout(IDLE_BOUND, pipe.readable())
-                    .await
-                    .is_err()
-            {
+            // Boxed: an idle plugin's task must not hold a timer that only its end needs.
+            let silence = Box::pin(tokio::time::timeout(IDLE_BOUND, pipe.readable()));
+            if over || silence.await.is_err() {
                 return;
             }
         }

@@ -99,7 +99,7 @@ impl Hub {
     fn is_current(&self, tag: &LaunchTag) -> bool {
         let cell = self.cell(tag.entry.as_str());
         cell.and_then(|cell| cell.launch())
-            .is_some_and(|launch| launch.spec.tag == *tag)
+            .is_some_and(|launch| launch.tag == *tag)
     }
 }
 

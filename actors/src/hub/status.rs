@@ -27,8 +27,8 @@ impl Hub {
         let process = launch.as_ref().map(|launch| {
             let machine = lock(&launch.machine);
             Process {
-                instance: launch.spec.tag.instance.clone(),
-                launch: launch.spec.tag.launch,
+                instance: launch.tag.instance.clone(),
+                launch: launch.tag.launch,
                 pid: launch.process.get().map(|process| process.pid),
                 exited: machine.termination().process_exited(),
             }

@@ -16,7 +16,7 @@ use crate::termination_log;
 
 /// There was never a process.
 pub(super) fn never_ran(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, reason: String) {
-    tracing::warn!(entry = %cell.spec.tag.entry, launch = cell.spec.tag.launch.get(), error = reason, "An entry could not be launched");
+    tracing::warn!(entry = %cell.tag.entry, launch = cell.tag.launch.get(), error = reason, "An entry could not be launched");
     let_go(hub, cell);
     cell.entry.post(entry::Event::NeverRan {
         reason,
@@ -48,12 +48,16 @@ pub(super) fn confirmed(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, ending: Ending) 
         process.control.gone();
     }
     let trouble = lock(&cell.machine).trouble().map(ToOwned::to_owned);
-    hub.note_trouble(&cell.spec.tag.entry, trouble);
+    hub.note_trouble(&cell.tag.entry, trouble);
     let at = hub.clock.wall();
     *lock(&cell.entry.last_stop_at) = Some(at);
     let under_way = cell.entry.fence.begin();
-    let (store, row) = (hub.clone(), result.clone());
+    let (store, row, recorded) = (hub.clone(), result.clone(), cell.recorded.clone());
     task::spawn("record end", async move {
+        // A launch that was stopped at its gate never ran and is in no log: its number is burned, and nothing is to be remembered.
+        if !*recorded.lock().await {
+            return drop(under_way);
+        }
         let key = treewarden_storage::LaunchRecordKey {
             entry: row.entry.clone(),
             launch: row.launch,
@@ -83,7 +87,7 @@ fn let_go(hub: &Hub, cell: &Arc<LaunchCell>) {
 }
 
 fn result(cell: &LaunchCell, ending: Ending) -> StopResult {
-    let tag = &cell.spec.tag;
+    let tag = &cell.tag;
     StopResult {
         entry: tag.entry.clone(),
         instance: tag.instance.clone(),

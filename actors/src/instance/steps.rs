@@ -14,7 +14,7 @@ use treewarden_runtime::protocol::{Identity, InitializeParams, InitializeResult}
 use treewarden_runtime::task;
 use treewarden_storage::LaunchRecord;
 
-use super::ending;
+use super::{ending, spec};
 use crate::cell::{LaunchCell, LaunchItem};
 use crate::hub::{Hub, HubCalls, ordinal_of};
 use crate::mailbox::lock;
@@ -27,7 +27,7 @@ pub(super) fn carry_out(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, effect: Effect) 
         Effect::Ready => ready(hub, cell),
         Effect::Withdraw => withdraw(hub, cell),
         Effect::ProcessExited(status) => {
-            let tag = &cell.spec.tag;
+            let tag = &cell.tag;
             tracing::debug!(entry = %tag.entry, launch = tag.launch.get(), status = ?status, "A plugin's own process exited");
         }
         Effect::Ladder(rung) => climb(hub, cell, rung),
@@ -38,7 +38,7 @@ pub(super) fn carry_out(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, effect: Effect) 
 /// An item that panics whenever it is tried: the launch can't go on as it should, and is ended as its phase allows.
 pub(super) fn give_up(cell: &Arc<LaunchCell>, item: &LaunchItem) {
     let reason = "a fault of the node itself".to_owned();
-    let tag = &cell.spec.tag;
+    let tag = &cell.tag;
     tracing::error!(entry = %tag.entry, launch = tag.launch.get(), item = ?item, "A step of a launch panicked again and again and is given up");
     let phase = lock(&cell.machine).phase();
     match phase {
@@ -82,6 +82,11 @@ fn climb(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, rung: termination::Effect) {
                 process.connection.close();
             }
         }
+        Rung::FailCalls => {
+            if let Some(process) = process {
+                process.connection.fail_calls();
+            }
+        }
         Rung::Interrupt => {
             if let Some(process) = process {
                 process.control.interrupt();
@@ -118,10 +123,13 @@ fn spawn(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
             cell: Arc::downgrade(cell),
         }),
     };
-    let spawning = hub.launcher.spawn(cell.spec.clone(), around);
-    let cell = cell.clone();
+    let (hub, cell) = (hub.clone(), cell.clone());
     task::spawn("spawn", async move {
-        cell.post(match spawning.await {
+        let spawned = match spec::of(&hub, &cell).await {
+            Ok(spec) => hub.launcher.spawn(spec, around).await,
+            Err(reason) => Err(reason),
+        };
+        cell.post(match spawned {
             Ok(process) => {
                 cell.process.set(process).ok();
                 Event::Spawned
@@ -137,7 +145,7 @@ fn record(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
     let Some(process) = cell.process.get() else {
         return;
     };
-    let tag = &cell.spec.tag;
+    let tag = &cell.tag;
     let record = LaunchRecord {
         entry: tag.entry.clone(),
         launch: tag.launch,
@@ -149,10 +157,17 @@ fn record(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
         session: hub.session,
         recorded_at: hub.clock.wall(),
     };
+    // Locked from here on, so that an end that overtakes this waits for it.
+    let Ok(mut recorded) = cell.recorded.clone().try_lock_owned() else {
+        return;
+    };
     let (hub, cell) = (hub.clone(), cell.clone());
     task::spawn("record launch", async move {
         cell.post(match hub.store.record_launch(record).await {
-            Ok(()) => Event::Recorded,
+            Ok(()) => {
+                *recorded = true;
+                Event::Recorded
+            }
             Err(error) => Event::RecordFailed(format!("its launch could not be recorded: {error}")),
         });
     });
@@ -163,19 +178,19 @@ fn open_gate(cell: &Arc<LaunchCell>) {
     let Some(process) = cell.process.get() else {
         return;
     };
-    let spec = &cell.spec;
+    let (tag, declaration) = (&cell.tag, &cell.declaration);
     let mut params = InitializeParams::new(
         Identity {
-            id: spec.tag.instance.id.clone(),
+            id: tag.instance.id.clone(),
             generation: treewarden_runtime::protocol::Generation::new(
-                spec.tag.instance.generation.get(),
+                tag.instance.generation.get(),
             ),
         },
-        treewarden_runtime::protocol::LaunchNumber::new(spec.tag.launch.get()),
+        treewarden_runtime::protocol::LaunchNumber::new(tag.launch.get()),
     );
-    params.plugin.id = spec.tag.entry.as_str().to_owned();
-    params.config = spec.config.clone();
-    params.services = spec
+    params.plugin.id = tag.entry.as_str().to_owned();
+    params.config = declaration.config.clone();
+    params.services = declaration
         .uses
         .iter()
         .map(|service| service.as_str().to_owned())
@@ -195,7 +210,7 @@ fn open_gate(cell: &Arc<LaunchCell>) {
 /// A declared service that the plugin does not offer fails the start (interfaces.md §5).
 fn missing(cell: &LaunchCell, offered: &InitializeResult) -> Option<String> {
     let lacking: Vec<&str> = cell
-        .spec
+        .declaration
         .provides
         .iter()
         .map(treewarden_model::name::ServiceName::as_str)
@@ -216,8 +231,8 @@ fn ready(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
     };
     process.connection.accept();
     hub.services
-        .announce(&cell.spec.provides, &process.connection);
-    let tag = &cell.spec.tag;
+        .announce(&cell.declaration.provides, &process.connection);
+    let tag = &cell.tag;
     tracing::info!(
         entry = %tag.entry, launch = tag.launch.get(), instance = %tag.instance.id, generation = tag.instance.generation.get(),
         pid = process.pid, "An entry runs"
@@ -231,7 +246,7 @@ fn withdraw(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
     };
     process.connection.refuse_new();
     hub.services
-        .withdraw(&cell.spec.provides, &process.connection);
+        .withdraw(&cell.declaration.provides, &process.connection);
     cell.entry.post(entry::Event::Withdrawn);
 }
 
@@ -267,7 +282,7 @@ impl LineSink for Lines {
             return;
         };
         self.keep(&cell, "stderr", text);
-        let tag = &cell.spec.tag;
+        let tag = &cell.tag;
         tracing::info!(
             target: "treewarden::plugin",
             entry = %tag.entry, launch = tag.launch.get(), instance = %tag.instance.id, generation = tag.instance.generation.get(), text,
@@ -284,7 +299,7 @@ impl LineSink for Lines {
             "dropped",
             &format!("{lines} lines ({bytes} bytes) were dropped: it wrote too fast"),
         );
-        tracing::warn!(entry = %cell.spec.tag.entry, lines, bytes, "A plugin wrote to stderr too fast; lines were dropped");
+        tracing::warn!(entry = %cell.tag.entry, lines, bytes, "A plugin wrote to stderr too fast; lines were dropped");
     }
 }
 

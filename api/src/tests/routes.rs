@@ -155,3 +155,38 @@ async fn while_draining_reading_goes_on_and_the_rest_is_refused() {
         "no verb and no call came through"
     );
 }
+
+/// The table as the contract has it; faults are no part of it.
+#[test]
+fn operations_are_those_of_the_contract() {
+    let row = |route: &Route| {
+        let access = match route.access {
+            Access::Open => "open",
+            Access::Needs(operation) => operation.as_str(),
+        };
+        format!("{:?} {} {access}", route.verb, route.path)
+    };
+    let rows: Vec<String> = ROUTES
+        .iter()
+        .map(row)
+        .filter(|row| !row.ends_with("debug.faults"))
+        .collect();
+    let expected = [
+        "Get /livez open",
+        "Get /readyz open",
+        "Get /api/console/node node.view",
+        "Get /api/console/entries entries.view",
+        "Get /api/console/entries/{name} entries.view",
+        "Get /api/console/entries/{name}/logs entries.view",
+        "Post /api/console/entries/{name}/start entries.manage",
+        "Post /api/console/entries/{name}/stop entries.manage",
+        "Post /api/console/entries/{name}/restart entries.manage",
+        "Post /api/console/entries/{name}/kill entries.manage",
+        "Post /api/console/entries/{name}/reset entries.manage",
+        "Post /api/console/entries/{name}/call entries.call",
+        "Post /api/console/reload entries.manage",
+        "Get /debug/actors debug.actors.view",
+        "Get /debug/actors/{id} debug.actors.view",
+    ];
+    assert_eq!(rows, expected);
+}

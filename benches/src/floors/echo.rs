@@ -40,10 +40,18 @@ impl Echo {
     pub(crate) fn start() -> anyhow::Result<Self> {
         #[expect(clippy::disallowed_methods, reason = "the floor runs without the node")]
         let mut command = std::process::Command::new(std::env::current_exe()?);
-        let mut child = command.arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut child = command
+            .arg(ROLE)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
         let to_child = child.stdin.take().context("the echo has no stdin")?;
         let from_child = child.stdout.take().context("the echo has no stdout")?;
-        Ok(Self { child, to_child: File::from(OwnedFd::from(to_child)), from_child: File::from(OwnedFd::from(from_child)) })
+        Ok(Self {
+            child,
+            to_child: File::from(OwnedFd::from(to_child)),
+            from_child: File::from(OwnedFd::from(from_child)),
+        })
     }
 
     pub(crate) fn once(&mut self) -> anyhow::Result<Duration> {

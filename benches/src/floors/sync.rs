@@ -17,7 +17,10 @@ pub(crate) struct Appended {
 
 impl Appended {
     pub(crate) fn new(folder: &Path) -> anyhow::Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).open(folder.join("floor"))?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(folder.join("floor"))?;
         file.sync_all()?;
         Ok(Self { file })
     }

@@ -42,9 +42,18 @@ impl Node {
         let stdout = child.stdout.take().context("the node has no stdout")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        let address = line.trim().rsplit("http://").next().and_then(|address| address.parse().ok());
-        let address = address.with_context(|| format!("the node did not say where it listens: {line}"))?;
-        Ok(Self { child, address, folder })
+        let address = line
+            .trim()
+            .rsplit("http://")
+            .next()
+            .and_then(|address| address.parse().ok());
+        let address =
+            address.with_context(|| format!("the node did not say where it listens: {line}"))?;
+        Ok(Self {
+            child,
+            address,
+            folder,
+        })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -52,7 +61,11 @@ impl Node {
     }
 
     pub(crate) fn token(&self) -> anyhow::Result<String> {
-        Ok(fs::read_to_string(self.folder.path().join("data/admin.token"))?.trim().to_owned())
+        Ok(
+            fs::read_to_string(self.folder.path().join("data/admin.token"))?
+                .trim()
+                .to_owned(),
+        )
     }
 
     /// Makes the running set follow another configuration.
@@ -64,11 +77,20 @@ impl Node {
     /// Waits until so many launches have served since the start.
     pub(crate) fn wait_served(&self, count: usize) -> anyhow::Result<()> {
         let log = self.folder.path().join("log");
-        let served = || fs::read_to_string(&log).unwrap_or_default().matches(observer::RUNS).count();
-        clock::wait_for(&format!("the start of {count} entries"), Duration::from_secs(120), || {
-            std::thread::sleep(Duration::from_millis(50));
-            (served() >= count).then_some(())
-        })
+        let served = || {
+            fs::read_to_string(&log)
+                .unwrap_or_default()
+                .matches(observer::RUNS)
+                .count()
+        };
+        clock::wait_for(
+            &format!("the start of {count} entries"),
+            Duration::from_secs(120),
+            || {
+                std::thread::sleep(Duration::from_millis(50));
+                (served() >= count).then_some(())
+            },
+        )
     }
 
     pub(crate) fn pid(&self) -> anyhow::Result<Pid> {
@@ -112,6 +134,9 @@ pub(crate) fn ledger(provides: &[&str]) -> anyhow::Result<Value> {
 
 fn write_config(folder: &TempDir, entries: &Map<String, Value>) -> anyhow::Result<()> {
     // JSON is YAML.
-    fs::write(folder.path().join("treewarden.yaml"), serde_json::to_vec(&json!({ "entries": entries }))?)?;
+    fs::write(
+        folder.path().join("treewarden.yaml"),
+        serde_json::to_vec(&json!({ "entries": entries }))?,
+    )?;
     Ok(())
 }

@@ -12,9 +12,13 @@ use anyhow::Context as _;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
-use treewarden_actors::{ConfigSource, EdgePhase, EdgeServer, KeeperSetup, NodeHandle, NodeParts, RunningNode};
+use treewarden_actors::{
+    ConfigSource, EdgePhase, EdgeServer, KeeperSetup, NodeHandle, NodeParts, RunningNode,
+};
 use treewarden_keeper::KeeperOptions;
-use treewarden_model::declaration::{Declaration, EnvValue, Limits, Placement, SHUTDOWN_TIMEOUT, Source};
+use treewarden_model::declaration::{
+    Declaration, EnvValue, Limits, Placement, SHUTDOWN_TIMEOUT, Source,
+};
 use treewarden_model::name::{EntryName, ServiceName};
 use treewarden_model::retry::{Exponential, RetryPolicy};
 use treewarden_model::status::StateWord;
@@ -35,17 +39,24 @@ impl Node {
         observer::start();
         let folder = TempDir::new()?;
         let data_dir = folder.path().join("data");
+        treewarden_runtime::system::bound_allocator_arenas();
         let soft_open_files = treewarden_runtime::system::raise_open_files()?;
         treewarden_keeper::orphans::become_subreaper()?;
-        let opened = treewarden_storage::open(&data_dir, treewarden_storage::OpenOptions::default())?;
+        let opened =
+            treewarden_storage::open(&data_dir, treewarden_storage::OpenOptions::default())?;
         let listener = TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let names: Vec<EntryName> = entries.iter().map(|entry| entry.name.clone()).collect();
         let parts = NodeParts {
             opened,
             data_dir: data_dir.clone(),
-            boot_id: treewarden_keeper::system::boot_id()?.parse().context("the boot id can't be read")?,
-            entries: entries.into_iter().map(|entry| (entry.name.clone(), entry)).collect(),
+            boot_id: treewarden_keeper::system::boot_id()?
+                .parse()
+                .context("the boot id can't be read")?,
+            entries: entries
+                .into_iter()
+                .map(|entry| (entry.name.clone(), entry))
+                .collect(),
             config: Arc::new(NoConfig),
             keeper: KeeperSetup {
                 options: KeeperOptions {
@@ -61,9 +72,16 @@ impl Node {
             listener,
             warnings: Vec::new(),
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
         let node = runtime.block_on(RunningNode::start(parts))?;
-        let node = Self { runtime, handle: node.handle(), node: Some(node), folder };
+        let node = Self {
+            runtime,
+            handle: node.handle(),
+            node: Some(node),
+            folder,
+        };
         for name in &names {
             node.wait_running(name.as_str())?;
         }
@@ -90,24 +108,44 @@ impl Node {
 
     /// The plugin's process number once it serves.
     pub(crate) fn wait_running(&self, entry: &str) -> anyhow::Result<u32> {
-        clock::wait_for(&format!("the start of {entry}"), Duration::from_secs(15), || {
-            let status = self.handle.show(entry).ok()?;
-            (status.state == StateWord::Running).then_some(status.process?.pid?)
-        })
+        self.wait_replaced(entry, None)
+    }
+
+    /// The same of a launch that does not run as `old`: for a moment after its confirmed end a launch is still shown.
+    pub(crate) fn wait_replaced(&self, entry: &str, old: Option<u32>) -> anyhow::Result<u32> {
+        clock::wait_for(
+            &format!("the start of {entry}"),
+            Duration::from_secs(15),
+            || {
+                let status = self.handle.show(entry).ok()?;
+                let pid = status.process?.pid?;
+                (status.state == StateWord::Running && Some(pid) != old).then_some(pid)
+            },
+        )
     }
 
     pub(crate) fn shut_down(mut self) -> anyhow::Result<()> {
         if let Some(node) = self.node.take() {
             let ending = self.runtime.block_on(node.shut_down());
-            anyhow::ensure!(ending == treewarden_model::shutdown::Ending::Clean, "the node did not shut down cleanly");
+            anyhow::ensure!(
+                ending == treewarden_model::shutdown::Ending::Clean,
+                "the node did not shut down cleanly"
+            );
         }
         Ok(())
     }
 }
 
 /// An entry that runs `command` and is started again at once when it crashes.
-pub(crate) fn entry(name: &str, command: &[&str], provides: &[&str]) -> anyhow::Result<Declaration> {
-    let services = provides.iter().map(|service| ServiceName::parse(service)).collect::<Result<_, _>>()?;
+pub(crate) fn entry(
+    name: &str,
+    command: &[&str],
+    provides: &[&str],
+) -> anyhow::Result<Declaration> {
+    let services = provides
+        .iter()
+        .map(|service| ServiceName::parse(service))
+        .collect::<Result<_, _>>()?;
     Ok(Declaration {
         name: EntryName::parse(name)?,
         source: Source::File,
@@ -149,7 +187,11 @@ impl EdgeServer for NoEdge {
         mut phase: watch::Receiver<EdgePhase>,
     ) -> Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>> {
         Box::pin(async move {
-            phase.wait_for(|phase| *phase == EdgePhase::Closed).await.map(|_| ()).ok();
+            phase
+                .wait_for(|phase| *phase == EdgePhase::Closed)
+                .await
+                .map(|_| ())
+                .ok();
             Ok(())
         })
     }

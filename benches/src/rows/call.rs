@@ -33,7 +33,11 @@ pub(super) fn measure() -> anyhow::Result<Vec<Row>> {
 
 async fn ping(handle: &NodeHandle) -> anyhow::Result<()> {
     let answer = handle.call("ledger", "ledger", "ping", None, None).await?;
-    anyhow::ensure!(answer.get() == "\"pong\"", "ping was answered {}", answer.get());
+    anyhow::ensure!(
+        answer.get() == "\"pong\"",
+        "ping was answered {}",
+        answer.get()
+    );
     Ok(())
 }
 
@@ -104,7 +108,11 @@ fn throughput(node: &Node) -> anyhow::Result<Row> {
             times.add(time);
         }
     }
-    let best = rates.iter().copied().reduce(f64::max).context("nothing was measured")?;
+    let best = rates
+        .iter()
+        .copied()
+        .reduce(f64::max)
+        .context("nothing was measured")?;
     let middle = median(&mut rates);
     let what = format!("calls in process, 32 in flight: {middle:.0}/s (best round {best:.0}/s)");
     Ok(Row::of_times(&what, CORES, &times).judged("≥ 100 000/s", middle >= THROUGHPUT_TARGET))

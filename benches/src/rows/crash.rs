@@ -33,7 +33,8 @@ pub(super) fn measure() -> anyhow::Result<Vec<Row>> {
         for _ in 0..CRASHES {
             floors.once()?;
             let pid = node.wait_running("ledger")?;
-            let pid = Pid::from_raw(i32::try_from(pid)?).context("the plugin has no process number")?;
+            let pid =
+                Pid::from_raw(i32::try_from(pid)?).context("the plugin has no process number")?;
             let begun = Moment::now();
             kill_process(pid, Signal::KILL)?;
             journal.wait()?;
@@ -44,10 +45,14 @@ pub(super) fn measure() -> anyhow::Result<Vec<Row>> {
     node.shut_down()?;
     let ratio = median_ratio(&samples, &floors.sums(1));
     Ok(vec![
-        Row::of_times("crash to the replacement's own code (spawn + 1 sync)", CORES, &samples)
-            .with_floor(floors.sum(1))
-            .with_ratio(ratio)
-            .judged("≤ 3 ×", ratio <= TARGET),
+        Row::of_times(
+            "crash to the replacement's own code (spawn + 1 sync)",
+            CORES,
+            &samples,
+        )
+        .with_floor(floors.sum(1))
+        .with_ratio(ratio)
+        .judged("≤ 3 ×", ratio <= TARGET),
     ])
 }
 

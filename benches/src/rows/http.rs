@@ -37,7 +37,9 @@ pub(super) fn measure() -> anyhow::Result<Vec<Row>> {
     let best = rates.iter().copied().fold(0.0, f64::max);
     let middle = median(&mut rates);
     let what = format!("calls over HTTP, 32 connections: {middle:.0}/s (best round {best:.0}/s)");
-    Ok(vec![Row::of_times(&what, CORES, &times).judged("≥ 25 000/s", middle >= TARGET)])
+    Ok(vec![
+        Row::of_times(&what, CORES, &times).judged("≥ 25 000/s", middle >= TARGET),
+    ])
 }
 
 fn request(node: &Node) -> anyhow::Result<Vec<u8>> {

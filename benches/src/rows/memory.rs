@@ -40,15 +40,40 @@ pub(super) fn measure() -> anyhow::Result<Vec<Row>> {
     let keeper_cost = keeper_after.a_plugin_more_than(keeper_before);
     let row = |what: String, value: f64| {
         let figure = format!("{value:.1} kB");
-        Row::new(&what, CORES, [String::new(), figure, String::new(), String::new(), String::new(), String::new()])
-            .with_count(PLUGINS)
+        Row::new(
+            &what,
+            CORES,
+            [
+                String::new(),
+                figure,
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+            ],
+        )
+        .with_count(PLUGINS)
     };
     let described = |before: Memory, after: Memory| {
-        format!("PSS {:.1} → {:.1} MB", before.proportional / 1000.0, after.proportional / 1000.0)
+        format!(
+            "PSS {:.1} → {:.1} MB",
+            before.proportional / 1000.0,
+            after.proportional / 1000.0
+        )
     };
     Ok(vec![
-        row(format!("node memory an idle plugin ({})", described(before, after)), node_cost).judged("≤ 25 kB", node_cost <= TARGET),
-        row(format!("keeper memory an idle plugin ({})", described(keeper_before, keeper_after)), keeper_cost),
+        row(
+            format!("node memory an idle plugin ({})", described(before, after)),
+            node_cost,
+        )
+        .judged("≤ 25 kB", node_cost <= TARGET),
+        row(
+            format!(
+                "keeper memory an idle plugin ({})",
+                described(keeper_before, keeper_after)
+            ),
+            keeper_cost,
+        ),
     ])
 }
 
@@ -62,10 +87,15 @@ impl Memory {
     fn of(process: Pid) -> anyhow::Result<Self> {
         let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", process.as_raw_pid()))?;
         let kibibytes = |key: &str| -> anyhow::Result<f64> {
-            let line = rollup.lines().find_map(|line| line.strip_prefix(key)).context("no such line in smaps_rollup")?;
+            let line = rollup
+                .lines()
+                .find_map(|line| line.strip_prefix(key))
+                .context("no such line in smaps_rollup")?;
             Ok(line.trim().trim_end_matches(" kB").parse()?)
         };
-        Ok(Self { proportional: kibibytes("Pss:")? * 1.024 })
+        Ok(Self {
+            proportional: kibibytes("Pss:")? * 1.024,
+        })
     }
 
     fn a_plugin_more_than(self, before: Self) -> f64 {

@@ -109,6 +109,22 @@ fn any_event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
+    /// SUP-11 SUP-28: whatever else is said, a process that never was is never waited for.
+    #[test]
+    fn refused_spawn_never_ran(before in proptest::collection::vec(any_event(), 0..10), after in proptest::collection::vec(any_event(), 0..10)) {
+        let (mut launch, _) = Launch::begin();
+        let first = |event: &Event| !matches!(event, Event::Spawned | Event::SpawnRefused(_));
+        for event in before.into_iter().filter(first) {
+            prop_assert!(launch.step(event, Timestamp(0)).is_empty());
+        }
+        let refused = launch.step(Event::SpawnRefused("no".to_owned()), Timestamp(0));
+        prop_assert_eq!(refused, vec![Effect::NeverRan("no".to_owned())]);
+        for event in after {
+            prop_assert!(launch.step(event, Timestamp(0)).is_empty());
+        }
+        prop_assert_eq!(launch.phase(), Phase::Ended);
+    }
+
     /// SUP-13 SUP-17: the gate opens only after the launch was recorded, and never for one that is being stopped.
     #[test]
     fn gate_opens_only_for_a_recorded_launch_nobody_stopped(history in proptest::collection::vec(any_event(), 0..30)) {

@@ -99,6 +99,14 @@ impl Outbound {
         Ok(())
     }
 
+    /// Gives the memory of an empty buffer back.
+    pub(super) fn release(&self) {
+        let mut buffer = self.buffer();
+        if buffer.bytes.is_empty() {
+            buffer.bytes = Vec::new();
+        }
+    }
+
     /// Closes the plugin's stdin. What was not written is lost.
     pub(super) fn close(&self) {
         let mut buffer = self.buffer();

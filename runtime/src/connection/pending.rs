@@ -107,6 +107,11 @@ impl Pending {
         }
     }
 
+    /// Gives memory back that no open request needs.
+    pub(super) fn release(&self) {
+        self.table().slots.shrink_to_fit();
+    }
+
     pub(super) fn close(&self) {
         let slots = {
             let mut table = self.table();

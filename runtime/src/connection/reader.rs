@@ -40,7 +40,12 @@ pub(super) async fn run(shared: &Arc<Shared>, mut stdout: pipe::Receiver) {
 
 /// Reads what is there. The buffer lies outside async code, so that an idle reader holds none. `poll_read` knows that a pipe which gave
 /// less than was asked for is empty, and saves the read that would say so.
-fn take(context: &mut Context<'_>, shared: &Arc<Shared>, stdout: &mut pipe::Receiver, splitter: &mut LineSplitter) -> Poll<Turn> {
+fn take(
+    context: &mut Context<'_>,
+    shared: &Arc<Shared>,
+    stdout: &mut pipe::Receiver,
+    splitter: &mut LineSplitter,
+) -> Poll<Turn> {
     let mut memory = [const { MaybeUninit::uninit() }; CHUNK];
     for _ in 0..READS_A_TURN {
         let mut buffer = ReadBuf::uninit(&mut memory);
@@ -48,7 +53,10 @@ fn take(context: &mut Context<'_>, shared: &Arc<Shared>, stdout: &mut pipe::Rece
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Ok(())) => {}
             Poll::Ready(Err(error)) => {
-                return Poll::Ready(Turn::End(format!("its stdout can't be read: {error}"), Cause::ConnectionLost));
+                return Poll::Ready(Turn::End(
+                    format!("its stdout can't be read: {error}"),
+                    Cause::ConnectionLost,
+                ));
             }
         }
         let mut chunk = buffer.filled();
@@ -64,7 +72,10 @@ fn take(context: &mut Context<'_>, shared: &Arc<Shared>, stdout: &mut pipe::Rece
                 }
                 Ok(None) => break,
                 Err(too_long) => {
-                    return Poll::Ready(Turn::End(format!("it broke the protocol: stdout {too_long}"), Cause::Crashed));
+                    return Poll::Ready(Turn::End(
+                        format!("it broke the protocol: stdout {too_long}"),
+                        Cause::Crashed,
+                    ));
                 }
             }
         }

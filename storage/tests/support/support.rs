@@ -103,7 +103,7 @@ pub(crate) fn skipped(test: &str, why: &str) {
         .append(true)
         .open(file)
         .unwrap();
-    writeln!(file, "{test}: {why}").unwrap();
+    writeln!(file, "{test} {why}").unwrap();
 }
 
 pub(crate) fn wanted(state: DesiredState) -> Desired {

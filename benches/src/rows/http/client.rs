@@ -31,17 +31,34 @@ struct Connection {
 }
 
 impl Client {
-    pub(super) fn connect(address: SocketAddr, count: usize, request: &[u8]) -> anyhow::Result<Self> {
+    pub(super) fn connect(
+        address: SocketAddr,
+        count: usize,
+        request: &[u8],
+    ) -> anyhow::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let mut connections = Vec::with_capacity(count);
         for index in 0..count {
             let stream = TcpStream::connect(address)?;
             stream.set_nodelay(true)?;
             stream.set_nonblocking(true)?;
-            epoll::add(&epoll, &stream, epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN)?;
-            connections.push(Connection { stream, received: Vec::new(), sent: Moment::now() });
+            epoll::add(
+                &epoll,
+                &stream,
+                epoll::EventData::new_u64(index as u64),
+                epoll::EventFlags::IN,
+            )?;
+            connections.push(Connection {
+                stream,
+                received: Vec::new(),
+                sent: Moment::now(),
+            });
         }
-        Ok(Self { epoll, connections, request: request.to_owned() })
+        Ok(Self {
+            epoll,
+            connections,
+            request: request.to_owned(),
+        })
     }
 
     /// Makes `count` requests, one after another on each connection, and waits for every answer.
@@ -56,10 +73,17 @@ impl Client {
         let mut events = Vec::with_capacity(self.connections.len());
         while times.len() < count {
             events.clear();
-            epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None)?;
+            epoll::wait(
+                &self.epoll,
+                rustix::buffer::spare_capacity(&mut events),
+                None,
+            )?;
             for event in &events {
                 let index = usize::try_from(event.data.u64())?;
-                let connection = self.connections.get_mut(index).context("an event of no connection")?;
+                let connection = self
+                    .connections
+                    .get_mut(index)
+                    .context("an event of no connection")?;
                 if !connection.receive()? {
                     continue;
                 }
@@ -70,7 +94,10 @@ impl Client {
                 }
             }
         }
-        Ok(Run { rate: count as f64 / begun.elapsed().as_secs_f64(), times })
+        Ok(Run {
+            rate: count as f64 / begun.elapsed().as_secs_f64(),
+            times,
+        })
     }
 }
 
@@ -87,13 +114,21 @@ impl Connection {
         let mut buffer = [0; 4096];
         match self.stream.read(&mut buffer) {
             Ok(0) => anyhow::bail!("the node closed a connection"),
-            Ok(read) => self.received.extend_from_slice(buffer.get(..read).unwrap_or_default()),
+            Ok(read) => self
+                .received
+                .extend_from_slice(buffer.get(..read).unwrap_or_default()),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(error.into()),
         }
-        let Some(head_end) = find(&self.received, b"\r\n\r\n") else { return Ok(false) };
+        let Some(head_end) = find(&self.received, b"\r\n\r\n") else {
+            return Ok(false);
+        };
         let head = self.received.get(..head_end).unwrap_or_default();
-        anyhow::ensure!(head.starts_with(b"HTTP/1.1 200"), "answered with {}", String::from_utf8_lossy(&self.received));
+        anyhow::ensure!(
+            head.starts_with(b"HTTP/1.1 200"),
+            "answered with {}",
+            String::from_utf8_lossy(&self.received)
+        );
         let length = content_length(head).context("an answer without content-length")?;
         Ok(self.received.len() >= head_end + 4 + length)
     }
@@ -102,10 +137,14 @@ impl Connection {
 fn content_length(head: &[u8]) -> Option<usize> {
     let name = b"content-length: ";
     let start = find(head, name)? + name.len();
-    let digits = head.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit());
+    let digits = head
+        .get(start..)?
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit());
     Some(digits.fold(0, |length, digit| length * 10 + usize::from(digit - b'0')))
 }
 
 fn find(text: &[u8], sought: &[u8]) -> Option<usize> {
-    text.windows(sought.len()).position(|window| window == sought)
+    text.windows(sought.len())
+        .position(|window| window == sought)
 }

@@ -110,12 +110,13 @@ fn initialize(plugin: &Arc<Plugin>, id: &Value, params: &Value) {
         .iter()
         .map(|service| (service.clone(), json!(methods::NAMES)))
         .collect();
+    // Before the answer: what the node does upon it must not be traced earlier.
+    plugin.trace.event("initialized", &Value::Null);
     wire::answer(
         plugin,
         id,
         Ok(json!({ "provides": services, "handlers": [] })),
     );
-    plugin.trace.event("initialized", &Value::Null);
     for (fault, value) in plugin.faults.acts() {
         acts::perform(plugin, &fault, &value);
     }

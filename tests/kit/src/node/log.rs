@@ -1,8 +1,13 @@
 //! What the node writes to stderr.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::Node;
+
+/// How much later than the fact its record may be in the file.
+const BOUND: Duration = Duration::from_secs(5);
 
 impl Node {
     /// The log's lines so far, those of earlier starts included.
@@ -41,6 +46,30 @@ impl Node {
             .into_iter()
             .filter(|record| record["message"] == message)
             .collect()
+    }
+
+    /// Waits for a record with this message (the node writes its log aside), and gives all such.
+    ///
+    /// # Panics
+    /// There is none within 5 seconds.
+    #[track_caller]
+    pub fn wait_logged(&self, message: &str) -> Vec<Value> {
+        crate::wait_for(&format!("the log says {message:?}"), BOUND, || {
+            Some(self.log_with(message)).filter(|records| !records.is_empty())
+        })
+    }
+
+    /// Waits for a line that holds this text, and gives the first such.
+    ///
+    /// # Panics
+    /// There is none within 5 seconds.
+    #[track_caller]
+    pub fn wait_log_line(&self, text: &str) -> String {
+        crate::wait_for(&format!("a line of the log holds {text:?}"), BOUND, || {
+            self.log_lines()
+                .into_iter()
+                .find(|line| line.contains(text))
+        })
     }
 
     /// Standard output so far.
