@@ -47,6 +47,13 @@ pub(crate) fn run(options: ServeArgs) -> ExitCode {
 }
 
 fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
+    treewarden_runtime::system::bound_allocator_arenas();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("treewarden")
+        .build()?;
+    // Before anything else: a signal that comes early must find the orderly way out.
+    let mut signals = runtime.block_on(async { signals::Signals::listen() })?;
     let config = match &options.config {
         Some(path) => config::load(path)?,
         None => Config::default(),
@@ -58,7 +65,6 @@ fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
     let data_dir = std::path::absolute(&data_dir)
         .with_context(|| format!("data directory {}", data_dir.display()))?;
     let address = listen_address(options.listen.as_deref(), &config)?;
-    treewarden_runtime::system::bound_allocator_arenas();
     let soft_open_files = treewarden_runtime::system::raise_open_files()
         .context("the limit of open files could not be raised")?;
     treewarden_keeper::orphans::become_subreaper()
@@ -77,10 +83,6 @@ fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
     let boot_id = treewarden_keeper::system::boot_id()?
         .parse()
         .context("the boot id can't be read")?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_name("treewarden")
-        .build()?;
     runtime.block_on(async {
         logging.tell_drops();
         admin_token::ensure(&opened.store, &data_dir).await?;
@@ -105,8 +107,6 @@ fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
             listener,
             warnings,
         };
-        // Before anything runs: a signal that comes early must find the orderly way out.
-        let mut signals = signals::Signals::listen()?;
         let node = RunningNode::start(parts).await?;
         ready(address)?;
         signals.until_told_to_end(&node.handle()).await;

@@ -9,8 +9,10 @@ use treewarden_model::name::EntryName;
 use treewarden_model::time::WallTime;
 use treewarden_model::{entry, supervisor};
 use treewarden_runtime::launcher::{LaunchTag, PluginProcess};
+use treewarden_runtime::log_lines::Budget;
 
 use crate::entry::Wishes;
+use crate::exits::Exits;
 use crate::fence::Fence;
 use crate::log_ring::LogRing;
 use crate::mailbox::{Mailbox, lock};
@@ -32,6 +34,8 @@ pub(crate) struct EntryCell {
     pub(crate) declaration: Mutex<Arc<Declaration>>,
     pub(crate) launch: Mutex<Option<Arc<LaunchCell>>>,
     pub(crate) log: Mutex<LogRing>,
+    /// Bound of its structured log, and how many records it dropped since one was kept.
+    pub(crate) records: Mutex<(Option<Budget>, u64)>,
     pub(crate) fence: Arc<Fence>,
     pub(crate) wishes: Mutex<Wishes>,
     /// Callers that wait for an answer of this entry.
@@ -49,6 +53,7 @@ impl EntryCell {
             declaration: Mutex::new(Arc::new(declaration)),
             launch: Mutex::default(),
             log: Mutex::default(),
+            records: Mutex::default(),
             fence: Arc::default(),
             wishes: Mutex::default(),
             waiting: AtomicUsize::new(0),
@@ -99,6 +104,7 @@ pub(crate) struct LaunchCell {
     /// Whether the launch is on disk; locked while it is being written. An end is only written of a launch that was (SUP-13: the log
     /// of launches must never be behind what else is stored).
     pub(crate) recorded: Arc<tokio::sync::Mutex<bool>>,
+    pub(crate) exits: Mutex<Exits>,
     pub(crate) entry: Arc<EntryCell>,
     pub(crate) actor_starts: AtomicU64,
 }

@@ -16,7 +16,7 @@ use crate::answers::{
     Restarted, Started,
 };
 use crate::cell::EntryCell;
-use crate::hub::{EntriesItem, Hub};
+use crate::hub::{EntriesItem, Hub, Waiter};
 use crate::limits::{LOG_LINES_KEPT, START_ANSWER};
 use crate::mailbox::lock;
 use crate::view::ActorView;
@@ -60,8 +60,8 @@ impl NodeHandle {
     /// See [`EntryError`].
     pub async fn start(&self, name: &str) -> Result<Started, EntryError> {
         let cell = self.cell(name)?;
-        let answer = self.ask(&cell, Event::Start)?;
-        match tokio::time::timeout(START_ANSWER, answer).await {
+        let mut waiter = self.ask(&cell, Event::Start)?;
+        match tokio::time::timeout(START_ANSWER, waiter.answer()).await {
             Ok(answer) => {
                 self.judge(&cell, answer)?;
                 Ok(Started::Running(Box::new(self.status(&cell)?)))
@@ -92,7 +92,7 @@ impl NodeHandle {
         verb: fn(Ask) -> Event,
     ) -> Result<Option<StopResult>, EntryError> {
         let cell = self.cell(name)?;
-        let answer = self.ask(&cell, verb)?.await;
+        let answer = self.ask(&cell, verb)?.answer().await;
         match self.judge(&cell, answer)? {
             Answer::Stopped(result) => Ok(result.map(|result| *result)),
             _ => Ok(None),
@@ -106,9 +106,9 @@ impl NodeHandle {
     pub async fn restart(&self, name: &str) -> Result<Restarted, EntryError> {
         let cell = self.cell(name)?;
         let before = cell.launch().map(|launch| launch.tag.launch);
-        let mut answer = self.ask(&cell, Event::Restart)?;
+        let mut waiter = self.ask(&cell, Event::Restart)?;
         loop {
-            match tokio::time::timeout(START_ANSWER, &mut answer).await {
+            match tokio::time::timeout(START_ANSWER, waiter.answer()).await {
                 Ok(answer) => {
                     return match self.judge(&cell, answer)? {
                         Answer::Restarted { stop, started } => Ok(Restarted {
@@ -142,7 +142,7 @@ impl NodeHandle {
     /// See [`EntryError`].
     pub async fn reset(&self, name: &str) -> Result<EntryStatus, EntryError> {
         let cell = self.cell(name)?;
-        let answer = self.ask(&cell, Event::Reset)?.await;
+        let answer = self.ask(&cell, Event::Reset)?.answer().await;
         self.judge(&cell, answer)?;
         self.status(&cell)
     }
@@ -258,33 +258,25 @@ impl NodeHandle {
             .ok_or_else(|| EntryError::NotFound(cell.name.to_string()))
     }
 
-    fn ask(
-        &self,
-        cell: &Arc<EntryCell>,
-        verb: fn(Ask) -> Event,
-    ) -> Result<oneshot::Receiver<Answer>, EntryError> {
+    fn ask(&self, cell: &Arc<EntryCell>, verb: fn(Ask) -> Event) -> Result<Waiter, EntryError> {
         if self.hub.is_shutting_down() {
             return Err(EntryError::ShuttingDown);
         }
         self.hub.ask(cell, verb)
     }
 
-    fn judge(
-        &self,
-        cell: &EntryCell,
-        answer: Result<Answer, oneshot::error::RecvError>,
-    ) -> Result<Answer, EntryError> {
+    fn judge(&self, cell: &EntryCell, answer: Option<Answer>) -> Result<Answer, EntryError> {
         let name = cell.name.clone();
         match answer {
-            Ok(Answer::Refused(refusal)) => Err(match refusal {
+            Some(Answer::Refused(refusal)) => Err(match refusal {
                 Refusal::Unconfirmed(result) => EntryError::Unconfirmed(result),
                 Refusal::Removing => EntryError::Removing(name),
                 Refusal::ShuttingDown => EntryError::ShuttingDown,
                 Refusal::Superseded => EntryError::Superseded(name),
                 Refusal::Failed(why) => EntryError::Failed { name, why },
             }),
-            Ok(answer) => Ok(answer),
-            Err(_) => Err(EntryError::ShuttingDown),
+            Some(answer) => Ok(answer),
+            None => Err(EntryError::ShuttingDown),
         }
     }
 }

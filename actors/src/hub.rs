@@ -32,6 +32,7 @@ use crate::mailbox::{Mailbox, lock};
 use crate::meta::Metas;
 use crate::services::Services;
 
+pub(crate) use asking::Waiter;
 pub(crate) use calls::HubCalls;
 
 /// Whom to answer after a reload; gone once it has begun.
@@ -177,6 +178,32 @@ impl Hub {
 
     pub(crate) fn note_trouble(&self, name: &EntryName, trouble: Option<String>) {
         lock(&self.supervisor).note_trouble(name.as_str(), trouble);
+    }
+
+    /// A launch of an earlier start may still live; its end is told later (SUP-17).
+    pub(crate) fn inherit(&self, name: &EntryName, launch: treewarden_model::id::LaunchNumber) {
+        lock(&self.supervisor).inherit(name.as_str(), launch);
+    }
+
+    /// Lets every entry look around.
+    pub(crate) fn look_at_all(&self) {
+        self.with_supervisor(Supervisor::look_at_all);
+    }
+
+    /// The end of a launch of an earlier start.
+    pub(crate) fn end_of_inherited(
+        &self,
+        result: treewarden_model::outcome::StopResult,
+        at: WallTime,
+    ) {
+        let Some(cell) = self.cell(result.entry.as_str()) else {
+            return; // No longer declared: the row and the log line are all there is.
+        };
+        *lock(&cell.last_stop_at) = Some(at);
+        cell.post(entry::Event::Ended {
+            result,
+            dice: crate::entry::dice(),
+        });
     }
 
     pub(crate) fn note_last_stop(

@@ -9,6 +9,7 @@ mod edge;
 mod edge_server;
 mod entries;
 mod entry;
+mod exits;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod fence;

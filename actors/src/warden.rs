@@ -201,20 +201,19 @@ impl Warden {
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LOOK_AGAIN.1);
         }
+        // Every launch, also one whose process the node has not heard of yet: if it hears of it now, it is told that it is gone.
         for launch in self.hub.launches() {
-            if launch.process.get().is_none() {
-                continue;
-            }
             let status = statuses
                 .iter()
                 .find(|(pid, _)| is_leader(&launch, *pid))
                 .map(|(_, status)| exit_status(*status));
+            let reason = "its keeper was lost".to_owned();
             launch.post(Event::Broken {
-                reason: "its keeper was lost".to_owned(),
+                reason,
                 cause: outcome::Cause::ConnectionLost,
             });
-            launch.post(Event::ProcessExited(status));
-            launch.post(Event::FamilyGone {
+            launch.told(Event::ProcessExited(status));
+            launch.told(Event::FamilyGone {
                 evidence: outcome::Evidence::Tree,
                 killed: true,
             });
@@ -254,13 +253,13 @@ struct Sink {
 impl KeeperSink for Sink {
     fn exited(&self, ordinal: Ordinal, status: ExitStatus) {
         if let Some(launch) = self.hub.launch(ordinal) {
-            launch.post(Event::ProcessExited(Some(exit_status(status))));
+            launch.told(Event::ProcessExited(Some(exit_status(status))));
         }
     }
 
     fn gone(&self, ordinal: Ordinal, proof: Evidence, killed: bool) {
         if let Some(launch) = self.hub.launch(ordinal) {
-            launch.post(Event::FamilyGone {
+            launch.told(Event::FamilyGone {
                 evidence: evidence(proof),
                 killed,
             });

@@ -89,6 +89,8 @@ pub enum Event {
     },
     /// Something around it changed; look at the surroundings.
     Look,
+    /// This caller went away; nothing else changes (SUP-34).
+    Forget(Ask),
     /// Its launch has a number.
     Numbered(LaunchNumber),
     /// Its launch serves.
@@ -216,6 +218,14 @@ impl Entry {
         }
     }
 
+    /// A launch of an earlier start of the node may still live: nothing is launched until its end is told (SUP-17).
+    pub fn inherit(&mut self, launch: LaunchNumber) {
+        self.state = State::Stopping;
+        self.live = true;
+        self.end_asked = true;
+        self.launch = launch;
+    }
+
     /// How its last launch of an earlier start of the node ended.
     pub fn note_last_stop(&mut self, result: StopResult) {
         self.launch = self.launch.max(result.launch);
@@ -307,6 +317,11 @@ impl Entry {
                 }
             }
             Event::Look => self.look(now, out),
+            Event::Forget(ask) => {
+                self.starts.retain(|(waiting, ..)| *waiting != ask);
+                self.restarts_asked.retain(|waiting| *waiting != ask);
+                self.stops.retain(|waiting| *waiting != ask);
+            }
             Event::Numbered(launch) => self.launch = launch,
             Event::Ready => self.ready(now, out),
             Event::Withdrawn => self.withdrawn(now),

@@ -114,6 +114,8 @@ pub struct Launch {
     ready: bool,
     /// The end that was asked for while there was no process yet.
     asked: Option<Cause>,
+    /// What was told of its end before there was a process to end.
+    early: Vec<Event>,
     trouble: Option<String>,
 }
 
@@ -125,6 +127,7 @@ impl Launch {
             termination: Termination::new(),
             ready: false,
             asked: None,
+            early: Vec::new(),
             trouble: None,
         };
         (launch, vec![Effect::Spawn])
@@ -156,20 +159,7 @@ impl Launch {
         match (self.phase, event) {
             (Phase::Ended, _) => Vec::new(),
 
-            (Phase::Spawning, Event::Spawned) => match self.asked.take() {
-                // Not recorded: closing its stdin ends it at the gate.
-                Some(cause) => self.end(
-                    Rung::Stop {
-                        cause,
-                        graceful: None,
-                    },
-                    now,
-                ),
-                None => {
-                    self.phase = Phase::Recording;
-                    vec![Effect::Record]
-                }
-            },
+            (Phase::Spawning, Event::Spawned) => self.spawned(now),
             (Phase::Spawning, Event::SpawnRefused(why)) => {
                 self.phase = Phase::Ended;
                 // The refusal is the reason; a connection that closed because of it is not.
@@ -184,6 +174,18 @@ impl Launch {
             (Phase::Spawning, Event::Broken { reason, cause }) => {
                 self.asked.get_or_insert(cause);
                 self.trouble.get_or_insert(reason);
+                Vec::new()
+            }
+            // News of its end may overtake the word that there is a process.
+            (Phase::Spawning, event @ (Event::ProcessExited(_) | Event::FamilyGone { .. })) => {
+                let kind = std::mem::discriminant(&event);
+                if !self
+                    .early
+                    .iter()
+                    .any(|known| std::mem::discriminant(known) == kind)
+                {
+                    self.early.push(event);
+                }
                 Vec::new()
             }
             (Phase::Spawning, _) => Vec::new(),
@@ -298,6 +300,44 @@ impl Launch {
                 .collect(),
             Phase::Spawning | Phase::Recording | Phase::Running | Phase::Ended => Vec::new(),
         }
+    }
+
+    /// There is a process: to be recorded, or to be ended at its gate, or gone already.
+    fn spawned(&mut self, now: Timestamp) -> Vec<Effect> {
+        use termination::Event as Rung;
+        let early = std::mem::take(&mut self.early);
+        let asked = self.asked.take();
+        if asked.is_none() && early.is_empty() {
+            self.phase = Phase::Recording;
+            return vec![Effect::Record];
+        }
+        // Not recorded: closing its stdin ends it at the gate.
+        let mut effects = match asked {
+            Some(cause) => self.end(
+                Rung::Stop {
+                    cause,
+                    graceful: None,
+                },
+                now,
+            ),
+            None => self.end(
+                Rung::Broken {
+                    cause: Cause::Crashed,
+                },
+                now,
+            ),
+        };
+        // In the order in which they happen, whatever the order in which they were told.
+        let exited = early
+            .iter()
+            .find(|event| matches!(event, Event::ProcessExited(_)));
+        let gone = early
+            .iter()
+            .find(|event| matches!(event, Event::FamilyGone { .. }));
+        for event in exited.into_iter().chain(gone) {
+            effects.extend(self.step(event.clone(), now));
+        }
+        effects
     }
 
     fn end(&mut self, rung: termination::Event, now: Timestamp) -> Vec<Effect> {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::entry::{Ask, Effect, Entry, Event, State, Surroundings};
+use crate::id::LaunchNumber;
 use crate::name::{EntryName, ServiceName};
 use crate::outcome::StopResult;
 use crate::retry::RetryPolicy;
@@ -91,6 +92,13 @@ impl Supervisor {
     pub fn note_last_stop(&mut self, name: &str, result: StopResult) {
         if let Some(member) = self.members.get_mut(name) {
             member.entry.note_last_stop(result);
+        }
+    }
+
+    /// A launch of an entry, begun by an earlier start of the node, may still live.
+    pub fn inherit(&mut self, name: &str, launch: LaunchNumber) {
+        if let Some(member) = self.members.get_mut(name) {
+            member.entry.inherit(launch);
         }
     }
 

@@ -244,7 +244,10 @@ impl Termination {
                 self.open_exit_window(now)
             }
             State::Graceful { .. } => {
-                // A plugin that exits closes its output first; whether it was a loss is known when the window ends.
+                self.note(
+                    CleanupCauseKind::ConnectionLost,
+                    "it closed its connection before it answered shutdown; some finalizers may not have finished".to_owned(),
+                );
                 self.open_exit_window(now)
             }
             _ => Vec::new(),
@@ -269,7 +272,14 @@ impl Termination {
                 self.send_kill(now)
             }
             // In a stop, what is left of the family goes through the ladder.
-            State::Graceful { .. } => self.open_exit_window(now),
+            State::Graceful { .. } => {
+                self.note(
+                    CleanupCauseKind::ConnectionLost,
+                    "it exited before it answered shutdown; some finalizers may not have finished"
+                        .to_owned(),
+                );
+                self.open_exit_window(now)
+            }
             State::ExitWindow { .. } if self.crashing() => {
                 self.cause = Some(by_itself);
                 self.send_kill(now)

@@ -21,10 +21,10 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::net::unix::pipe;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use treewarden_model::name::ServiceName;
 use treewarden_model::outcome::Cause;
-use treewarden_model::time::Clock as _;
+use treewarden_model::time::{Clock as _, Timestamp};
 use treewarden_protocol::lifecycle::{CancelParams, ShutdownParams};
 use treewarden_protocol::service::ServiceCall;
 use treewarden_protocol::{
@@ -46,6 +46,8 @@ pub const WAITING_MAX: usize = 256;
 pub const OVERDUE_MAX: usize = 8;
 /// How long one call may stay unanswered past its time before the instance is replaced.
 pub const OVERDUE_FOR: Duration = Duration::from_secs(30);
+/// How long the reader may take to read what an exited process left behind.
+const DRAIN_BOUND: Duration = Duration::from_millis(50);
 
 /// Why a connection can't go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +84,12 @@ pub(crate) struct Shared {
     next_id: AtomicU64,
     accepting: AtomicBool,
     troubled: AtomicBool,
+    /// Asks the reader to read what an exited process left behind.
+    drain: Notify,
+    /// The reader has done that.
+    drained: Notify,
+    /// The reader is to end, whoever still holds the other end of the pipe.
+    finished: Notify,
     events: Arc<dyn LaunchEvents>,
     host: Arc<dyn HostCalls>,
     timers: Timers,
@@ -154,6 +162,9 @@ impl Connection {
             next_id: AtomicU64::new(1),
             accepting: AtomicBool::new(false),
             troubled: AtomicBool::new(false),
+            drain: Notify::new(),
+            drained: Notify::new(),
+            finished: Notify::new(),
             events: parts.events,
             host: parts.host,
             timers: parts.timers,
@@ -198,7 +209,10 @@ impl Connection {
         let result = match answer.await {
             Ok(Ok(result)) => result,
             Ok(Err(CallFailure::Plugin(error))) => {
-                return Err(format!("it refused initialize: {error}"));
+                return Err(format!(
+                    "it refused initialize: {}",
+                    shortened(&error.to_string())
+                ));
             }
             Ok(Err(failure)) => return Err(failure.to_string()),
             Err(_) => return Err(closed_text()),
@@ -248,6 +262,7 @@ impl Connection {
         let mut guard = Cancel {
             shared,
             id: Some(id),
+            deadline,
         };
         let params = ServiceCall {
             service: service.into(),
@@ -324,7 +339,7 @@ impl Connection {
         }
         match answer.await {
             Ok(Ok(_)) => Some(Ok(())),
-            Ok(Err(CallFailure::Plugin(error))) => Some(Err(error.message)),
+            Ok(Err(CallFailure::Plugin(error))) => Some(Err(shortened(&error.message))),
             Ok(Err(_)) | Err(_) => None,
         }
     }
@@ -342,8 +357,37 @@ impl Connection {
         self.shared.outbound.close();
     }
 
+    /// The process has exited: reads what it left in the pipe, so that its last answers reach their callers. Resolves when that is done, or
+    /// after 50 milliseconds.
+    pub async fn drained(&self) {
+        self.shared.drain.notify_one();
+        tokio::time::timeout(DRAIN_BOUND, self.shared.drained.notified())
+            .await
+            .ok();
+    }
+
+    /// How many of `initialize` and `shutdown` are asked and not answered.
+    pub fn controls_open(&self) -> usize {
+        self.shared.pending.controls_open()
+    }
+
+    /// The launch is over: nothing more is read, whoever else holds the other end of the plugin's stdout.
+    pub fn finish(&self) {
+        self.close();
+        self.shared.finished.notify_one();
+    }
+
     fn next_id(&self) -> RequestId {
         RequestId::new(self.shared.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A plugin's own words, as far as they are kept in a status.
+fn shortened(text: &str) -> String {
+    const KEPT: usize = 1000;
+    match text.char_indices().nth(KEPT) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 
@@ -355,14 +399,15 @@ fn closed_text() -> String {
 struct Cancel<'a> {
     shared: &'a Arc<Shared>,
     id: Option<RequestId>,
+    deadline: Timestamp,
 }
 
 impl Drop for Cancel<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
-        let Some(overdue) = self.shared.pending.abandon(id) else {
+        if !self.shared.pending.abandon(id) {
             return;
-        };
+        }
         let raw = id.get().to_string();
         if let Ok(id) = serde_json::from_str::<treewarden_protocol::Id<'_>>(&raw) {
             let params = CancelParams { id };
@@ -373,28 +418,39 @@ impl Drop for Cancel<'_> {
                 })
                 .ok();
         }
-        if overdue >= OVERDUE_MAX {
-            self.shared.trouble(
-                format!("it left {overdue} calls unanswered past their time"),
-                Cause::Crashed,
-            );
+        // A caller that went away proves nothing about the plugin: only a call that is still open when its time is over does.
+        if self.shared.clock.now() >= self.deadline {
+            past_deadline(self.shared, id);
         } else {
-            let shared = self.shared.clone();
-            let at = shared.clock.now().plus(OVERDUE_FOR);
-            let timers = shared.timers.clone();
-            timers.wake_at(at, move || {
-                if shared.pending.has(id) {
-                    shared.trouble(
-                        format!(
-                            "it left a call unanswered for {} seconds past its time",
-                            OVERDUE_FOR.as_secs()
-                        ),
-                        Cause::Crashed,
-                    );
+            let shared = Arc::downgrade(self.shared);
+            self.shared.timers.wake_at(self.deadline, move || {
+                if let Some(shared) = shared.upgrade() {
+                    past_deadline(&shared, id);
                 }
             });
         }
     }
+}
+
+/// A call is past its time: 8 such, or one for 30 seconds, and the instance is replaced (interfaces.md §5).
+fn past_deadline(shared: &Arc<Shared>, id: RequestId) {
+    let Some(overdue) = shared.pending.pass_deadline(id) else {
+        return;
+    };
+    if overdue >= OVERDUE_MAX {
+        let reason = format!("it left {overdue} calls unanswered past their time");
+        shared.trouble(reason, Cause::Crashed);
+        return;
+    }
+    let weak = Arc::downgrade(shared);
+    let at = shared.clock.now().plus(OVERDUE_FOR);
+    shared.timers.wake_at(at, move || {
+        if let Some(shared) = weak.upgrade().filter(|shared| shared.pending.has(id)) {
+            let seconds = OVERDUE_FOR.as_secs();
+            let reason = format!("it left a call unanswered for {seconds} seconds past its time");
+            shared.trouble(reason, Cause::Crashed);
+        }
+    });
 }
 
 /// An error as it is sent to a plugin whose call failed.

@@ -17,6 +17,9 @@ use treewarden_keeper::{
 
 use crate::{system, task};
 
+/// How long a keeper may take to greet.
+const GREETING: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// Hears what the keeper says. Calls come from one task, in order, and must be quick.
 pub trait KeeperSink: Send + Sync + 'static {
     /// The leader of a launch has exited.
@@ -95,7 +98,11 @@ impl Keeper {
     pub async fn start(options: &KeeperOptions, sink: Arc<dyn KeeperSink>) -> io::Result<Self> {
         let (link, process) = treewarden_keeper::start(options)?;
         let link = system::watched(link, Interest::READABLE | Interest::WRITABLE)?;
-        match next_event(&link).await? {
+        let greeting = tokio::time::timeout(GREETING, next_event(&link)).await;
+        let Ok(greeting) = greeting else {
+            return Err(io::Error::other("the keeper did not greet in time"));
+        };
+        match greeting? {
             Some((Event::Hello { .. }, _)) => {}
             Some((Event::CannotStart { reason }, _)) => return Err(io::Error::other(reason)),
             other => {

@@ -19,6 +19,8 @@ pub const LINE_MAX: usize = 4096;
 pub const BYTES_PER_SECOND: u64 = 256 * 1024;
 /// Bytes kept at once after a quiet time.
 pub const BURST: u64 = 1024 * 1024;
+/// What a line costs beside its bytes: empty lines make records too.
+const LINE_COST: u64 = 100;
 /// After the family is gone the pipe is read until it is this long silent (a stranger may hold it open, S3).
 const IDLE_BOUND: Duration = Duration::from_millis(100);
 /// And no longer than this in all.
@@ -98,11 +100,53 @@ fn take(pipe: &pipe::Receiver, lines: &mut Lines, now: Timestamp) -> bool {
     false
 }
 
+/// How much of a plugin's log is kept: a bound on its rate.
+#[derive(Debug)]
+pub struct Budget {
+    left: u64,
+    refilled: Timestamp,
+}
+
+impl Budget {
+    /// As after a quiet time.
+    pub const fn full(now: Timestamp) -> Self {
+        Self {
+            left: BURST,
+            refilled: now,
+        }
+    }
+
+    /// Adds what the time since the last refill gives.
+    pub fn refill(&mut self, now: Timestamp) {
+        let millis = u64::try_from(now.since(self.refilled).as_millis()).unwrap_or(u64::MAX);
+        if millis > 0 {
+            let more = millis.saturating_mul(BYTES_PER_SECOND / 1000);
+            self.left = self.left.saturating_add(more).min(BURST);
+            self.refilled = now;
+        }
+    }
+
+    /// Takes `cost` if that much is left.
+    pub const fn take(&mut self, cost: u64) -> bool {
+        match self.left.checked_sub(cost) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes what a line of so many bytes costs, if that much is left.
+    pub const fn take_line(&mut self, bytes: usize) -> bool {
+        self.take(bytes as u64 + LINE_COST)
+    }
+}
+
 struct Lines {
     sink: Arc<dyn LineSink>,
     partial: Vec<u8>,
-    budget: u64,
-    refilled: Timestamp,
+    budget: Budget,
     dropped_lines: u64,
     dropped_bytes: u64,
 }
@@ -112,15 +156,14 @@ impl Lines {
         Self {
             sink,
             partial: Vec::new(),
-            budget: BURST,
-            refilled: now,
+            budget: Budget::full(now),
             dropped_lines: 0,
             dropped_bytes: 0,
         }
     }
 
     fn take(&mut self, mut bytes: &[u8], now: Timestamp) {
-        self.refill(now);
+        self.budget.refill(now);
         while !bytes.is_empty() {
             let room = LINE_MAX.saturating_sub(self.partial.len()).max(1);
             let end = bytes.iter().take(room).position(|byte| *byte == b'\n');
@@ -138,24 +181,12 @@ impl Lines {
         }
     }
 
-    fn refill(&mut self, now: Timestamp) {
-        let millis = u64::try_from(now.since(self.refilled).as_millis()).unwrap_or(u64::MAX);
-        if millis > 0 {
-            self.budget = self
-                .budget
-                .saturating_add(millis.saturating_mul(BYTES_PER_SECOND / 1000))
-                .min(BURST);
-            self.refilled = now;
-        }
-    }
-
     fn emit(&mut self) {
         let cost = self.partial.len() as u64 + 1;
-        if cost > self.budget {
+        if !self.budget.take_line(self.partial.len()) {
             self.dropped_lines += 1;
             self.dropped_bytes += cost;
         } else {
-            self.budget -= cost;
             self.report_drops();
             self.sink.line(&String::from_utf8_lossy(&self.partial));
         }
@@ -228,7 +259,7 @@ mod tests {
     fn flood_is_bounded_and_drops_are_counted() {
         let chunk = b"0123456789abcde\n".repeat(1024);
         let (kept, dropped) = lines(&vec![chunk.as_slice(); 256]);
-        assert_eq!(kept.len() as u64, BURST / 16);
+        assert_eq!(kept.len() as u64, BURST / (15 + LINE_COST));
         assert_eq!(kept.len() as u64 + dropped, 256 * 1024);
     }
 }

@@ -61,6 +61,7 @@ fn prepare(hub: &Hub, cell: &Arc<EntryCell>) -> Result<Arc<LaunchCell>, String> 
         machine: Mutex::new(machine),
         process: OnceLock::new(),
         recorded: Arc::default(),
+        exits: Mutex::default(),
         entry: cell.clone(),
         actor_starts: AtomicU64::new(0),
     }))

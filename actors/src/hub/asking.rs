@@ -13,18 +13,46 @@ use crate::cell::EntryCell;
 use crate::limits::WAITING_PER_ENTRY;
 use crate::mailbox::lock;
 
+/// A caller that waits for its answer. Dropped before, it leaves its place to others and changes nothing else (SUP-34).
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    hub: Arc<Hub>,
+    cell: Arc<EntryCell>,
+    ask: Ask,
+    answer: oneshot::Receiver<Answer>,
+}
+
+impl Waiter {
+    /// The answer; `None`: the node is going.
+    pub(crate) async fn answer(&mut self) -> Option<Answer> {
+        (&mut self.answer).await.ok()
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        if lock(&self.hub.asks).remove(&self.ask).is_some() {
+            self.cell.waiting.fetch_sub(1, Ordering::SeqCst);
+            self.cell.post(Event::Forget(self.ask));
+        }
+    }
+}
+
 impl Hub {
     /// A new ask; unless it is enlisted, nobody waits for its answer.
     pub(super) fn next_ask(&self) -> Ask {
         Ask(self.next_ask.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Posts a verb to the entry's actor; its answer comes through the receiver. Dropping the receiver changes nothing (SUP-34).
+    /// Posts a verb to the entry's actor.
+    ///
+    /// # Errors
+    /// Too many callers wait on this entry.
     pub(crate) fn ask(
-        &self,
+        self: &Arc<Self>,
         cell: &Arc<EntryCell>,
         verb: fn(Ask) -> Event,
-    ) -> Result<oneshot::Receiver<Answer>, EntryError> {
+    ) -> Result<Waiter, EntryError> {
         if cell.waiting.fetch_add(1, Ordering::SeqCst) >= WAITING_PER_ENTRY {
             cell.waiting.fetch_sub(1, Ordering::SeqCst);
             return Err(EntryError::CapacityExhausted {
@@ -36,21 +64,22 @@ impl Hub {
     }
 
     /// The node's own ask at its shutdown, which no limit may refuse.
-    pub(crate) fn ask_to_shut_down(&self, cell: &Arc<EntryCell>) -> oneshot::Receiver<Answer> {
+    pub(crate) fn ask_to_shut_down(self: &Arc<Self>, cell: &Arc<EntryCell>) -> Waiter {
         cell.waiting.fetch_add(1, Ordering::SeqCst);
         self.enlist_ask(cell, Event::Shutdown)
     }
 
-    fn enlist_ask(
-        &self,
-        cell: &Arc<EntryCell>,
-        verb: fn(Ask) -> Event,
-    ) -> oneshot::Receiver<Answer> {
+    fn enlist_ask(self: &Arc<Self>, cell: &Arc<EntryCell>, verb: fn(Ask) -> Event) -> Waiter {
         let (reply, answer) = oneshot::channel();
         let ask = self.next_ask();
         lock(&self.asks).insert(ask, (cell.clone(), reply));
         cell.post(verb(ask));
-        answer
+        Waiter {
+            hub: self.clone(),
+            cell: cell.clone(),
+            ask,
+            answer,
+        }
     }
 
     /// Hands an answer over, once what it says is on disk.

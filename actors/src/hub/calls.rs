@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use treewarden_model::name::ServiceName;
+use treewarden_model::time::Clock as _;
 use treewarden_runtime::connection::{CallFailure, HostCalls, Reply};
 use treewarden_runtime::launcher::{Boxed, LaunchTag};
+use treewarden_runtime::log_lines::{Budget, LINE_MAX};
 
 use super::Hub;
 use crate::answers::{CallError, CallResult};
@@ -103,6 +105,9 @@ impl Hub {
     }
 }
 
+/// Levels of a structured log record; another counts as `info`.
+const LEVELS: [&str; 5] = ["trace", "debug", "info", "warn", "error"];
+
 /// The node as plugins see it.
 #[derive(Debug)]
 pub(crate) struct HubCalls(pub(crate) Arc<Hub>);
@@ -133,13 +138,36 @@ impl HostCalls for HubCalls {
     }
 
     fn log(&self, caller: &LaunchTag, level: &str, message: &str) {
-        let text: String = message.chars().take(4096).collect();
-        if let Some(cell) = self.0.cell(caller.entry.as_str()) {
-            use treewarden_model::time::Clock as _;
-            lock(&cell.log).push(self.0.clock.wall(), "log", &format!("{level}: {text}"));
+        let Some(cell) = self.0.cell(caller.entry.as_str()) else {
+            return;
+        };
+        let level = LEVELS
+            .iter()
+            .find(|known| **known == level)
+            .unwrap_or(&"info");
+        let text: String = message.chars().take(LINE_MAX).collect();
+        let now = self.0.now();
+        let dropped = {
+            let mut records = lock(&cell.records);
+            let (budget, dropped) = &mut *records;
+            let budget = budget.get_or_insert_with(|| Budget::full(now));
+            budget.refill(now);
+            if !budget.take_line(text.len()) {
+                *dropped += 1;
+                return;
+            }
+            std::mem::take(dropped)
+        };
+        let mut log = lock(&cell.log);
+        if dropped > 0 {
+            let lost = format!("{dropped} log records were dropped: it wrote too fast");
+            log.push(self.0.clock.wall(), "dropped", &lost);
         }
+        log.push(self.0.clock.wall(), "log", &format!("{level}: {text}"));
+        drop(log);
         tracing::info!(
-            entry = %caller.entry, launch = caller.launch.get(), instance = %caller.instance.id, level, text, "A plugin logged"
+            target: "treewarden::plugin",
+            entry = %caller.entry, launch = caller.launch.get(), instance = %caller.instance.id, level, text, dropped, "A plugin logged"
         );
     }
 }

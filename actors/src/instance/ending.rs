@@ -46,6 +46,7 @@ pub(super) fn confirmed(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, ending: Ending) 
     termination_log::confirmed(&result);
     if let Some(process) = cell.process.get() {
         process.control.gone();
+        process.connection.finish();
     }
     let trouble = lock(&cell.machine).trouble().map(ToOwned::to_owned);
     hub.note_trouble(&cell.tag.entry, trouble);

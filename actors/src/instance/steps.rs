@@ -8,14 +8,14 @@ use treewarden_model::outcome::Cause;
 use treewarden_model::termination;
 use treewarden_model::time::{Clock as _, Timestamp};
 use treewarden_runtime::connection::Trouble;
-use treewarden_runtime::launcher::{LaunchEvents, Surroundings};
+use treewarden_runtime::launcher::{LaunchEvents, LaunchTag, Surroundings};
 use treewarden_runtime::log_lines::LineSink;
 use treewarden_runtime::protocol::{Identity, InitializeParams, InitializeResult};
 use treewarden_runtime::task;
 use treewarden_storage::LaunchRecord;
 
 use super::{ending, spec};
-use crate::cell::{LaunchCell, LaunchItem};
+use crate::cell::{EntryCell, LaunchCell, LaunchItem};
 use crate::hub::{Hub, HubCalls, ordinal_of};
 use crate::mailbox::lock;
 
@@ -67,14 +67,17 @@ fn climb(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, rung: termination::Effect) {
         Rung::SendShutdown(timeout) => {
             let Some(process) = process else { return };
             let (connection, cell) = (process.connection.clone(), cell.clone());
+            cell.asks();
             task::spawn("shutdown", async move {
-                cell.post(match connection.shutdown(timeout).await {
+                let answered = match connection.shutdown(timeout).await {
                     Some(answer) => Event::ShutdownAnswered(answer),
                     None => Event::Broken {
                         reason: "it closed its connection in the stop".to_owned(),
                         cause: Cause::ConnectionLost,
                     },
-                });
+                };
+                cell.post(answered);
+                cell.heard();
             });
         }
         Rung::CloseConnection => {
@@ -120,7 +123,8 @@ fn spawn(hub: &Arc<Hub>, cell: &Arc<LaunchCell>) {
         host: Arc::new(HubCalls(hub.clone())),
         lines: Arc::new(Lines {
             hub: hub.clone(),
-            cell: Arc::downgrade(cell),
+            entry: cell.entry.clone(),
+            tag: cell.tag.clone(),
         }),
     };
     let (hub, cell) = (hub.clone(), cell.clone());
@@ -196,6 +200,7 @@ fn open_gate(cell: &Arc<LaunchCell>) {
         .map(|service| service.as_str().to_owned())
         .collect();
     let (connection, cell) = (process.connection.clone(), cell.clone());
+    cell.asks();
     task::spawn("handshake", async move {
         cell.post(match connection.open(params).await {
             Ok(offered) => match missing(&cell, &offered) {
@@ -204,6 +209,7 @@ fn open_gate(cell: &Arc<LaunchCell>) {
             },
             Err(why) => Event::InitializeFailed(why),
         });
+        cell.heard();
     });
 }
 
@@ -264,25 +270,23 @@ impl LaunchEvents for Ears {
     }
 }
 
-/// Takes what the plugin writes to stderr.
+/// Takes what the plugin writes to stderr. It holds the entry and not the launch: the last lines come when the launch has ended.
 struct Lines {
     hub: Arc<Hub>,
-    cell: std::sync::Weak<LaunchCell>,
+    entry: Arc<EntryCell>,
+    tag: LaunchTag,
 }
 
 impl Lines {
-    fn keep(&self, cell: &LaunchCell, stream: &'static str, text: &str) {
-        lock(&cell.entry.log).push(self.hub.clock.wall(), stream, text);
+    fn keep(&self, stream: &'static str, text: &str) {
+        lock(&self.entry.log).push(self.hub.clock.wall(), stream, text);
     }
 }
 
 impl LineSink for Lines {
     fn line(&self, text: &str) {
-        let Some(cell) = self.cell.upgrade() else {
-            return;
-        };
-        self.keep(&cell, "stderr", text);
-        let tag = &cell.tag;
+        self.keep("stderr", text);
+        let tag = &self.tag;
         tracing::info!(
             target: "treewarden::plugin",
             entry = %tag.entry, launch = tag.launch.get(), instance = %tag.instance.id, generation = tag.instance.generation.get(), text,
@@ -291,15 +295,9 @@ impl LineSink for Lines {
     }
 
     fn dropped(&self, lines: u64, bytes: u64) {
-        let Some(cell) = self.cell.upgrade() else {
-            return;
-        };
-        self.keep(
-            &cell,
-            "dropped",
-            &format!("{lines} lines ({bytes} bytes) were dropped: it wrote too fast"),
-        );
-        tracing::warn!(entry = %cell.tag.entry, lines, bytes, "A plugin wrote to stderr too fast; lines were dropped");
+        let text = format!("{lines} lines ({bytes} bytes) were dropped: it wrote too fast");
+        self.keep("dropped", &text);
+        tracing::warn!(entry = %self.tag.entry, lines, bytes, "A plugin wrote to stderr too fast; lines were dropped");
     }
 }
 

@@ -101,8 +101,8 @@ async fn stop_entries(hub: &Arc<Hub>) -> Event {
         .map(|cell| (cell.name.clone(), hub.ask_to_shut_down(cell)))
         .collect();
     let mut left = Vec::new();
-    for (name, answer) in waiting {
-        if let Ok(Answer::Stopped(Some(result))) = answer.await
+    for (name, mut waiter) in waiting {
+        if let Some(Answer::Stopped(Some(result))) = waiter.answer().await
             && result.ending.outcome == Outcome::TerminationUnconfirmed
         {
             left.push(format!("{name} (launch {})", result.launch));

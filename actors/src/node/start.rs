@@ -107,10 +107,22 @@ impl RunningNode {
             drop(cell);
         }
         for name in names {
-            if let Some(RecordedStop { result, at }) = store.stops(&name)?.pop() {
-                hub.note_last_stop(result, at);
+            match store.stops(&name) {
+                Ok(mut stops) => {
+                    if let Some(RecordedStop { result, at }) = stops.pop() {
+                        hub.note_last_stop(result, at);
+                    }
+                }
+                // What is shown of the past is not worth the present.
+                Err(error) => {
+                    tracing::error!(entry = %name, error = %error, "How an entry ended earlier can't be read")
+                }
             }
         }
+        for record in &parts.opened.open_launches {
+            hub.inherit(&record.entry, record.launch);
+        }
+        hub.look_at_all();
         let edge = EdgeParts {
             hub: hub.clone(),
             server: parts.edge,

@@ -43,7 +43,7 @@ pub(super) async fn deal_with(hub: &Arc<Hub>, data_dir: &Path, open: Vec<LaunchR
         if let Err(error) = hub.store.record_end(key, result.clone(), at).await {
             tracing::error!(error = %error, "The end of an earlier launch could not be stored");
         }
-        hub.note_last_stop(result, at);
+        hub.end_of_inherited(result, at);
     }
 }
 

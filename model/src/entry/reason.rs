@@ -61,6 +61,12 @@ impl Entry {
             State::StoppingConsumers(_) => {
                 "Entries that use it are being stopped first.".to_owned()
             }
+            State::Stopping if self.seen.held && self.ran_since.is_none() => {
+                format!(
+                    "Launch {} of an earlier start of the node is being ended.",
+                    self.launch
+                )
+            }
             State::Stopping if self.end_asked => {
                 format!("Launch {} is being stopped.", self.launch)
             }

@@ -345,3 +345,36 @@ fn late_exit_lifts_the_block() {
     );
     assert_eq!(entry.state(), State::Stopped);
 }
+
+/// SUP-17 SUP-02: what an earlier start left over comes first, whatever is asked meanwhile.
+#[test]
+fn inherited_launch_ends_before_anything_is_launched() {
+    let mut entry = Entry::new(Desired::Running, RetryPolicy::default());
+    entry.inherit(LaunchNumber::from_stored(7));
+    assert!(entry.step(Event::Look, &free(), at(1)).is_empty());
+    assert!(entry.step(Event::Start(Ask(1)), &free(), at(2)).is_empty());
+    assert!(
+        entry
+            .step(Event::Restart(Ask(2)), &free(), at(3))
+            .is_empty()
+    );
+    assert!(entry.reason(at(4)).contains('7'), "{}", entry.reason(at(4)));
+    let effects = entry.step(ended(Outcome::Exited), &free(), at(5));
+    assert_eq!(effects, [Effect::Launch]);
+    assert_eq!(entry.restarts(), 0);
+}
+
+/// SUP-34: who goes away is forgotten, and nothing else changes.
+#[test]
+fn callers_that_go_away_leave_nothing_behind() {
+    let mut entry = drive(RetryPolicy::default(), &[(Event::Look, without_service())]);
+    for caller in 0..1000 {
+        entry.step(Event::Start(Ask(caller)), &without_service(), at(1));
+        entry.step(Event::Forget(Ask(caller)), &without_service(), at(2));
+    }
+    assert_eq!(entry, {
+        let mut fresh = drive(RetryPolicy::default(), &[(Event::Look, without_service())]);
+        fresh.step(Event::Look, &without_service(), at(2));
+        fresh
+    });
+}

@@ -125,6 +125,35 @@ proptest! {
         prop_assert_eq!(launch.phase(), Phase::Ended);
     }
 
+    /// SUP-36 SUP-37: in whatever order the three words come, the launch is recorded as ended, with its status.
+    #[test]
+    fn end_that_overtakes_the_spawn_is_not_lost(order in Just([0, 1, 2]).prop_shuffle(), stop in any::<bool>()) {
+        let words = [
+            Event::Spawned,
+            Event::ProcessExited(Some(ExitStatus::Code(126))),
+            Event::FamilyGone { evidence: Evidence::Tree, killed: false },
+        ];
+        let (mut launch, _) = Launch::begin();
+        if stop {
+            launch.step(Event::Stop { cause: Cause::Requested, graceful: Duration::ZERO }, Timestamp(0));
+        }
+        let mut effects = Vec::new();
+        for index in order {
+            effects.extend(launch.step(words[index].clone(), Timestamp(0)));
+        }
+        prop_assert_eq!(launch.phase(), Phase::Ended);
+        let found = effects.iter().find_map(|effect| match effect {
+            Effect::Ladder(termination::Effect::Confirmed(ending)) => Some(ending.clone()),
+            _ => None,
+        });
+        let status = found.expect("it is confirmed").exit_status;
+        // Only news that came before the exit itself may lack the status.
+        let place = |word: usize| order.iter().position(|told| *told == word);
+        let told_too_late = place(1) > place(2) && place(1) > place(0);
+        prop_assert!(status == Some(ExitStatus::Code(126)) || told_too_late);
+        prop_assert!(!effects.contains(&Effect::OpenGate));
+    }
+
     /// SUP-13 SUP-17: the gate opens only after the launch was recorded, and never for one that is being stopped.
     #[test]
     fn gate_opens_only_for_a_recorded_launch_nobody_stopped(history in proptest::collection::vec(any_event(), 0..30)) {

@@ -12,15 +12,18 @@ use super::answer::Reply;
 #[derive(Debug)]
 pub(super) struct Slot {
     reply: Option<oneshot::Sender<Reply>>,
+    /// Past its time, and counted as such.
+    overdue: bool,
     /// Returned when the request is answered or the connection closed, not when the caller goes.
-    _permit: Option<OwnedSemaphorePermit>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Slot {
     pub(super) fn call(permit: OwnedSemaphorePermit) -> Self {
         Self {
             reply: None,
-            _permit: Some(permit),
+            overdue: false,
+            permit: Some(permit),
         }
     }
 
@@ -28,7 +31,8 @@ impl Slot {
     pub(super) fn control() -> Self {
         Self {
             reply: None,
-            _permit: None,
+            overdue: false,
+            permit: None,
         }
     }
 }
@@ -36,7 +40,7 @@ impl Slot {
 #[derive(Debug, Default)]
 struct Table {
     slots: HashMap<RequestId, Slot>,
-    abandoned: usize,
+    overdue: usize,
     closed: bool,
 }
 
@@ -72,16 +76,36 @@ impl Pending {
         self.table().slots.remove(&id);
     }
 
-    /// Nobody waits for it any more; answers how many such requests are open, or `None` when it is answered already.
-    pub(super) fn abandon(&self, id: RequestId) -> Option<usize> {
+    /// Nobody waits for it any more; false when it is answered already.
+    pub(super) fn abandon(&self, id: RequestId) -> bool {
         let mut table = self.table();
-        table.slots.get_mut(&id)?.reply.take()?;
-        table.abandoned += 1;
-        Some(table.abandoned)
+        table
+            .slots
+            .get_mut(&id)
+            .is_some_and(|slot| slot.reply.take().is_some())
+    }
+
+    /// Its time is over; answers how many such requests are open, or `None` when it is answered already.
+    pub(super) fn pass_deadline(&self, id: RequestId) -> Option<usize> {
+        let mut table = self.table();
+        let slot = table.slots.get_mut(&id)?;
+        if !std::mem::replace(&mut slot.overdue, true) {
+            table.overdue += 1;
+        }
+        Some(table.overdue)
     }
 
     pub(super) fn has(&self, id: RequestId) -> bool {
         self.table().slots.contains_key(&id)
+    }
+
+    /// Open requests that need no permit.
+    pub(super) fn controls_open(&self) -> usize {
+        self.table()
+            .slots
+            .values()
+            .filter(|slot| slot.permit.is_none())
+            .count()
     }
 
     /// Answers a request; false when nobody asked, or it was answered before.
@@ -89,8 +113,8 @@ impl Pending {
         let slot = {
             let mut table = self.table();
             let slot = table.slots.remove(&id);
-            if slot.as_ref().is_some_and(|slot| slot.reply.is_none()) {
-                table.abandoned = table.abandoned.saturating_sub(1);
+            if slot.as_ref().is_some_and(|slot| slot.overdue) {
+                table.overdue = table.overdue.saturating_sub(1);
             }
             slot
         };

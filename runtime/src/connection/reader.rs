@@ -17,22 +17,70 @@ use super::{Shared, inbound};
 /// Buffers read before other tasks of the thread get their turn.
 const READS_A_TURN: usize = 8;
 
+/// Reads that empty a pipe of the largest size an unprivileged process may make it (1 MiB).
+const DRAIN_READS: usize = 64;
+
 /// Bytes read at once.
 const CHUNK: usize = 16 * 1024;
 
 enum Turn {
     More,
+    Drained,
     End(String, Cause),
 }
 
 pub(super) async fn run(shared: &Arc<Shared>, mut stdout: pipe::Receiver) {
     let mut splitter = LineSplitter::new();
     loop {
-        match poll_fn(|context| take(context, shared, &mut stdout, &mut splitter)).await {
+        let turn = tokio::select! {
+            biased;
+            () = shared.finished.notified() => return,
+            turn = poll_fn(|context| take(context, shared, &mut stdout, &mut splitter)) => turn,
+            () = shared.drain.notified() => drain(shared, &stdout, &mut splitter),
+        };
+        match turn {
             Turn::More => tokio::task::yield_now().await,
+            Turn::Drained => {}
             Turn::End(reason, cause) => {
                 shared.trouble(reason, cause);
+                shared.drained.notify_one();
                 return;
+            }
+        }
+    }
+}
+
+/// Reads what a process that has exited left in the pipe, at most as much as a pipe holds, without waiting to be told that there is something.
+fn drain(shared: &Arc<Shared>, stdout: &pipe::Receiver, splitter: &mut LineSplitter) -> Turn {
+    let mut memory = [0; CHUNK];
+    for _ in 0..DRAIN_READS {
+        match rustix::io::read(stdout, &mut memory) {
+            Ok(0) => return end(splitter),
+            Ok(read) => {
+                if let Err(turn) = lines(shared, memory.get(..read).unwrap_or_default(), splitter) {
+                    return turn;
+                }
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            // Nothing is left; whoever else holds the other end is not waited for.
+            Err(_) => break,
+        }
+    }
+    shared.drained.notify_one();
+    Turn::Drained
+}
+
+/// Handles the whole lines of a chunk; the error ends the connection.
+fn lines(shared: &Arc<Shared>, mut chunk: &[u8], splitter: &mut LineSplitter) -> Result<(), Turn> {
+    loop {
+        match splitter.next_line(&mut chunk) {
+            Ok(Some(line)) => {
+                message(shared, line).map_err(|reason| Turn::End(reason, Cause::Crashed))?;
+            }
+            Ok(None) => return Ok(()),
+            Err(too_long) => {
+                let reason = format!("it broke the protocol: stdout {too_long}");
+                return Err(Turn::End(reason, Cause::Crashed));
             }
         }
     }
@@ -59,25 +107,12 @@ fn take(
                 ));
             }
         }
-        let mut chunk = buffer.filled();
+        let chunk = buffer.filled();
         if chunk.is_empty() {
             return Poll::Ready(end(splitter));
         }
-        loop {
-            match splitter.next_line(&mut chunk) {
-                Ok(Some(line)) => {
-                    if let Err(reason) = message(shared, line) {
-                        return Poll::Ready(Turn::End(reason, Cause::Crashed));
-                    }
-                }
-                Ok(None) => break,
-                Err(too_long) => {
-                    return Poll::Ready(Turn::End(
-                        format!("it broke the protocol: stdout {too_long}"),
-                        Cause::Crashed,
-                    ));
-                }
-            }
+        if let Err(turn) = lines(shared, chunk, splitter) {
+            return Poll::Ready(turn);
         }
     }
     Poll::Ready(Turn::More)
