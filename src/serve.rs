@@ -28,6 +28,8 @@ use logging::Logging;
 const DATA_DIR: &str = "./treewarden-data";
 /// Default address.
 const LISTEN: &str = "127.0.0.1:7420";
+/// How long threads that still read files may keep the node from ending.
+const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
 /// Exit code of a shutdown that left something unfinished (CMP-51).
 const UNFINISHED: u8 = 3;
 
@@ -83,7 +85,7 @@ fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
     let boot_id = treewarden_keeper::system::boot_id()?
         .parse()
         .context("the boot id can't be read")?;
-    runtime.block_on(async {
+    let ending: anyhow::Result<Ending> = runtime.block_on(async {
         logging.tell_drops();
         admin_token::ensure(&opened.store, &data_dir).await?;
         let edge = treewarden_api::Edge::new(treewarden_api::EdgeConfig {
@@ -111,7 +113,10 @@ fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
         ready(address)?;
         signals.until_told_to_end(&node.handle()).await;
         Ok(node.shut_down().await)
-    })
+    });
+    // A file that hangs (a secret on a dead mount) must not keep the node from ending.
+    runtime.shutdown_timeout(LINGER);
+    ending
 }
 
 /// One line on stdout, then nothing more (interfaces.md §1).

@@ -1,6 +1,6 @@
 //! What belongs to an entry or to a launch, beside its actor: it outlives the actor, so that a replacement goes on where the dead one stood.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use treewarden_model::declaration::Declaration;
@@ -38,6 +38,8 @@ pub(crate) struct EntryCell {
     pub(crate) records: Mutex<(Option<Budget>, u64)>,
     pub(crate) fence: Arc<Fence>,
     pub(crate) wishes: Mutex<Wishes>,
+    /// Nothing of it is left; nobody answers any more.
+    pub(crate) gone: AtomicBool,
     /// Callers that wait for an answer of this entry.
     pub(crate) waiting: AtomicUsize,
     pub(crate) last_stop_at: Mutex<Option<WallTime>>,
@@ -56,6 +58,7 @@ impl EntryCell {
             records: Mutex::default(),
             fence: Arc::default(),
             wishes: Mutex::default(),
+            gone: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             last_stop_at: Mutex::default(),
             actor_starts: AtomicU64::new(0),

@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use treewarden_model::time::Clock as _;
@@ -13,6 +14,9 @@ use crate::edge_server::EdgeServer;
 use crate::hub::Hub;
 use crate::mailbox::Look;
 use crate::meta::{Meta, Shown};
+
+/// Wait before serving is tried again after it failed.
+const SERVE_AGAIN: Duration = Duration::from_secs(1);
 
 static STARTS: AtomicU64 = AtomicU64::new(0);
 
@@ -29,6 +33,15 @@ pub(crate) struct EdgeParts {
 pub(crate) struct EdgeState {
     serving: TaskHandle,
     _meta: Arc<Meta>,
+}
+
+/// Ends the actor when its serving task ends, by a panic too: its supervisor starts it again.
+struct StopAtEnd(ActorRef<Look>);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.stop(None);
+    }
 }
 
 impl Drop for EdgeState {
@@ -53,12 +66,13 @@ impl Actor for EdgeActor {
             NodeHandle::new(parts.hub.clone()),
             parts.hub.edge_phase.subscribe(),
         );
-        let done = myself.clone();
+        let done = StopAtEnd(myself.clone());
         let serving = task::spawn("edge", async move {
+            let _done = done;
             if let Err(error) = serving.await {
                 tracing::error!(error = %error, "The HTTP interface failed and is started again");
+                tokio::time::sleep(SERVE_AGAIN).await;
             }
-            done.stop(None);
         });
         let meta = parts.hub.metas.enlist(
             myself.get_id(),

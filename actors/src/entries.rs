@@ -13,11 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
-use treewarden_model::declaration::Source;
+use treewarden_model::declaration::{Declaration, Source};
+use treewarden_model::name::EntryName;
 use treewarden_model::reload;
 use treewarden_model::time::Clock as _;
 
-use crate::answers::{ReloadError, ReloadReport};
+use crate::answers::ReloadReport;
 use crate::cell::EntryCell;
 use crate::entry::EntryActor;
 use crate::hub::{EntriesItem, Hub};
@@ -87,11 +88,13 @@ impl Actor for EntriesActor {
         while let Some(item) = state.hub.entries_mailbox.take() {
             match item {
                 Taken::Item(EntriesItem::Attend(cell)) => attend(&myself, &state.hub, cell).await,
-                Taken::Item(EntriesItem::Reload(reload)) => {
-                    // Taken once: a reload that a kill cut off is not repeated behind the back of whoever asked.
-                    let reply = lock(&reload).take();
-                    if let Some(reply) = reply {
-                        reply.send(apply(&state.hub).await).ok();
+                Taken::Item(EntriesItem::Apply(loaded)) => {
+                    let loaded = lock(&loaded).take();
+                    if let Some(loaded) = loaded {
+                        loaded
+                            .reply
+                            .send(apply(&state.hub, &loaded.declarations))
+                            .ok();
                     }
                 }
                 Taken::GivenUp(_) => {
@@ -140,16 +143,8 @@ async fn attend(myself: &ActorRef<Look>, hub: &Arc<Hub>, cell: Arc<EntryCell>) {
     }
 }
 
-/// Reads the configuration and makes the running set follow it; a bad file changes nothing.
-async fn apply(hub: &Arc<Hub>) -> Result<ReloadReport, ReloadError> {
-    if hub.is_shutting_down() {
-        return Err(ReloadError::ShuttingDown);
-    }
-    let source = hub.config.clone();
-    let loaded = tokio::task::spawn_blocking(move || source.load()).await;
-    let newer = loaded
-        .map_err(|error| ReloadError::Config(vec![error.to_string()]))?
-        .map_err(ReloadError::Config)?;
+/// Makes the running set follow what was read.
+fn apply(hub: &Arc<Hub>, newer: &BTreeMap<EntryName, Declaration>) -> ReloadReport {
     let older: BTreeMap<_, _> = hub
         .cells()
         .into_iter()
@@ -158,8 +153,8 @@ async fn apply(hub: &Arc<Hub>) -> Result<ReloadReport, ReloadError> {
         .filter(|declaration| declaration.source == Source::File)
         .map(|declaration| (declaration.name.clone(), (*declaration).clone()))
         .collect();
-    let plan = reload::plan(&older, &newer);
-    hub.apply(&plan, &newer);
+    let plan = reload::plan(&older, newer);
+    hub.apply(&plan, newer);
     tracing::info!(
         started = plan.started.len(),
         stopped = plan.stopped.len(),
@@ -168,11 +163,11 @@ async fn apply(hub: &Arc<Hub>) -> Result<ReloadReport, ReloadError> {
         unchanged = plan.unchanged.len(),
         "The configuration was reloaded"
     );
-    Ok(ReloadReport {
+    ReloadReport {
         started: plan.started,
         stopped: plan.stopped,
         replaced: plan.replaced,
         restarted: plan.restarted,
         unchanged: plan.unchanged,
-    })
+    }
 }

@@ -9,6 +9,7 @@ use treewarden_model::entry::{Answer, Ask, Event, Refusal};
 use treewarden_model::outcome::StopResult;
 use treewarden_model::status::EntryStatus;
 use treewarden_model::time::Clock as _;
+use treewarden_runtime::task;
 use treewarden_storage::{Operations, StoreHealth, TokenHash};
 
 use crate::answers::{
@@ -16,7 +17,7 @@ use crate::answers::{
     Restarted, Started,
 };
 use crate::cell::EntryCell;
-use crate::hub::{EntriesItem, Hub, Waiter};
+use crate::hub::{EntriesItem, Hub, Loaded, Waiter};
 use crate::limits::{LOG_LINES_KEPT, START_ANSWER};
 use crate::mailbox::lock;
 use crate::view::ActorView;
@@ -172,15 +173,17 @@ impl NodeHandle {
         Ok(lines)
     }
 
-    /// Reads the configuration file again and makes the running set follow it.
+    /// Reads the configuration file again and makes the running set follow it. A caller that goes away does not stop it.
     ///
     /// # Errors
     /// The file is wrong: nothing was changed.
     pub async fn reload(&self) -> Result<ReloadReport, ReloadError> {
         let (reply, answer) = oneshot::channel();
-        self.hub
-            .entries_mailbox
-            .post(EntriesItem::Reload(Arc::new(Mutex::new(Some(reply)))));
+        let hub = self.hub.clone();
+        // In a task of its own: reading may take long, and no actor or signal handler waits for it.
+        task::spawn("reload", async move {
+            reply.send(reload(&hub).await).ok();
+        });
         answer.await.unwrap_or(Err(ReloadError::Interrupted))
     }
 
@@ -279,4 +282,27 @@ impl NodeHandle {
             None => Err(EntryError::ShuttingDown),
         }
     }
+}
+
+async fn reload(hub: &Arc<Hub>) -> Result<ReloadReport, ReloadError> {
+    let _turn = hub.reloading.lock().await;
+    if hub.is_shutting_down() {
+        return Err(ReloadError::ShuttingDown);
+    }
+    let source = hub.config.clone();
+    let loaded = tokio::task::spawn_blocking(move || source.load()).await;
+    let declarations = loaded
+        .map_err(|error| ReloadError::Config(vec![error.to_string()]))?
+        .map_err(ReloadError::Config)?;
+    if hub.is_shutting_down() {
+        return Err(ReloadError::ShuttingDown);
+    }
+    let (reply, applied) = oneshot::channel();
+    let loaded = Loaded {
+        declarations,
+        reply,
+    };
+    hub.entries_mailbox
+        .post(EntriesItem::Apply(Arc::new(Mutex::new(Some(loaded)))));
+    applied.await.map_err(|_| ReloadError::Interrupted)
 }

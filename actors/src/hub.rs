@@ -35,20 +35,20 @@ use crate::services::Services;
 pub(crate) use asking::Waiter;
 pub(crate) use calls::HubCalls;
 
-/// Whom to answer after a reload; gone once it has begun.
-pub(crate) type ReloadReply = Arc<
-    Mutex<
-        Option<oneshot::Sender<Result<crate::answers::ReloadReport, crate::answers::ReloadError>>>,
-    >,
->;
+/// A configuration that was read, and whom to tell what applying it did.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) declarations: BTreeMap<EntryName, Declaration>,
+    pub(crate) reply: oneshot::Sender<crate::answers::ReloadReport>,
+}
 
 /// What `entries` finds in its mailbox.
 #[derive(Debug, Clone)]
 pub(crate) enum EntriesItem {
     /// This entry needs an actor.
     Attend(Arc<EntryCell>),
-    /// Read the configuration again.
-    Reload(ReloadReply),
+    /// Apply what was read of the configuration.
+    Apply(Arc<Mutex<Option<Loaded>>>),
 }
 
 /// Where declarations come from; the composition root knows.
@@ -78,6 +78,8 @@ pub(crate) struct Hub {
     pub(crate) metas: Metas,
     pub(crate) services: Services,
     pub(crate) entries_mailbox: Mailbox<EntriesItem>,
+    /// One reload at a time, so that what was read last is applied last.
+    pub(crate) reloading: Arc<tokio::sync::Mutex<()>>,
     pub(crate) edge_phase: tokio::sync::watch::Sender<EdgePhase>,
     pub(crate) shutting_down: AtomicBool,
     /// What the keeper could not ascribe, for the status.
@@ -131,6 +133,7 @@ impl Hub {
             metas: Metas::default(),
             services: Services::default(),
             entries_mailbox: Mailbox::default(),
+            reloading: Arc::default(),
             edge_phase: tokio::sync::watch::Sender::new(EdgePhase::Open),
             shutting_down: AtomicBool::new(false),
             unascribed: Mutex::default(),
@@ -171,9 +174,16 @@ impl Hub {
         lock(&self.supervisor).hold();
     }
 
-    /// Launches are allowed.
+    /// Launches are allowed, unless the node shuts down.
     pub(crate) fn release(&self) {
-        self.with_supervisor(Supervisor::release);
+        self.with_supervisor(|supervisor, now| {
+            // Asked under the lock that the shutdown's own hold takes: whichever comes second sees the first.
+            if self.is_shutting_down() {
+                Vec::new()
+            } else {
+                supervisor.release(now)
+            }
+        });
     }
 
     pub(crate) fn note_trouble(&self, name: &EntryName, trouble: Option<String>) {

@@ -26,6 +26,9 @@ use crate::store::StoreActor;
 
 pub use start::{NodeParts, RunningNode, StartError};
 
+/// Wait before a child that could not be started is tried again.
+const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
+
 pub(crate) struct NodeActor;
 
 pub(crate) struct NodeState {
@@ -135,19 +138,40 @@ async fn attend(myself: &ActorRef<Look>, state: &mut NodeState) {
         return;
     }
     let children = &mut state.children;
+    let mut missing = false;
     if !lives(children.store.as_ref()) {
-        let spawned =
-            StoreActor::spawn_linked(None, StoreActor, hub.clone(), supervisor.clone()).await;
-        children.store = spawned.map(|(actor, _)| actor.get_cell()).ok();
+        let spawned = StoreActor::spawn_linked(None, StoreActor, hub.clone(), supervisor.clone());
+        children.store = started("store", spawned.await, &mut missing);
     }
     if !lives(children.entries.as_ref()) {
         let spawned =
-            EntriesActor::spawn_linked(None, EntriesActor, hub.clone(), supervisor.clone()).await;
-        children.entries = spawned.map(|(actor, _)| actor.get_cell()).ok();
+            EntriesActor::spawn_linked(None, EntriesActor, hub.clone(), supervisor.clone());
+        children.entries = started("entries", spawned.await, &mut missing);
     }
     if !lives(children.edge.as_ref()) {
-        let spawned =
-            EdgeActor::spawn_linked(None, EdgeActor, state.edge.clone(), supervisor).await;
-        children.edge = spawned.map(|(actor, _)| actor.get_cell()).ok();
+        let spawned = EdgeActor::spawn_linked(None, EdgeActor, state.edge.clone(), supervisor);
+        children.edge = started("edge", spawned.await, &mut missing);
+    }
+    if missing {
+        let again = myself.clone();
+        hub.timers.wake_at(hub.now().plus(LOOK_AGAIN), move || {
+            again.cast(Look).ok();
+        });
+    }
+}
+
+/// The child that was started; one that could not be is tried again later.
+fn started(
+    kind: &str,
+    spawned: Result<(ActorRef<Look>, ractor::concurrency::JoinHandle<()>), ractor::SpawnErr>,
+    missing: &mut bool,
+) -> Option<ActorCell> {
+    match spawned {
+        Ok((actor, _)) => Some(actor.get_cell()),
+        Err(error) => {
+            tracing::error!(kind, error = %error, "An actor could not be started and is tried again");
+            *missing = true;
+            None
+        }
     }
 }

@@ -288,9 +288,11 @@ impl KeeperSink for Sink {
     }
 }
 
-/// Whether the hub is shutting down; here so that the order of the flag and the close is in one place.
+/// The shutdown begins: nothing is launched from here on.
 pub(crate) fn begin_shutdown(hub: &Hub) {
     hub.shutting_down.store(true, Ordering::SeqCst);
+    // Whatever is still added or wanted by then is not launched any more.
+    hub.hold();
 }
 
 /// Launches that live, for a report.

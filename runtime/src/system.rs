@@ -12,6 +12,9 @@ use tokio::io::unix::AsyncFd;
 /// The open flag that keeps a FIFO or a device from blocking whoever opens it.
 pub const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
+/// The open flag that refuses a symbolic link.
+pub const NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+
 /// Nanoseconds since boot, suspend included.
 pub fn boot_time_nanos() -> u64 {
     let now = clock_gettime(ClockId::Boottime);

@@ -42,11 +42,13 @@ pub(super) fn check(
     check_program(declaration, folder, &path.key("command").index(0), problems);
     for (name, value) in &mut declaration.env {
         if let EnvValue::File(file) = value {
-            *file = folder.absolute(&file);
+            // Shown as it is written: where that is on this machine is nothing for clients of the API.
+            let written = std::mem::take(file);
+            *file = folder.absolute(&written);
             if let Err(why) = regular(file) {
                 let fault = Fault::Refused(format!(
                     "{} {why}; name the file that holds the value",
-                    shown(file)
+                    shown(&written)
                 ));
                 problems.report(path.key("env").key(name).key("file"), fault);
             }
@@ -80,8 +82,11 @@ fn check_program(
     if program.contains('/') {
         let file = folder.absolute(&*program);
         if let Err(why) = executable(&file) {
-            let fault =
-                Fault::Refused(format!("{} {why}; name the plugin's program", shown(&file)));
+            let written = Path::new(&*program);
+            let fault = Fault::Refused(format!(
+                "{} {why}; name the plugin's program",
+                shown(written)
+            ));
             problems.report(at.clone(), fault);
         }
         match file.into_os_string().into_string() {

@@ -462,17 +462,17 @@ fn entries_are_refused_with_place_and_fix() {
     entries:
          ledger: { command: [./gone] }
       => treewarden.yaml has 1 error:
-      treewarden.yaml:2:23: entries.ledger.command[0]: "gone" does not exist; name the plugin's program
+      treewarden.yaml:2:23: entries.ledger.command[0]: "./gone" does not exist; name the plugin's program
 
     entries:
          ledger: { command: [./plain] }
       => treewarden.yaml has 1 error:
-      treewarden.yaml:2:23: entries.ledger.command[0]: "plain" is not executable (chmod +x); name the plugin's program
+      treewarden.yaml:2:23: entries.ledger.command[0]: "./plain" is not executable (chmod +x); name the plugin's program
 
     entries:
          ledger: { command: [../] }
       => treewarden.yaml has 1 error:
-      treewarden.yaml:2:23: entries.ledger.command[0]: ".." is not a regular file; name the plugin's program
+      treewarden.yaml:2:23: entries.ledger.command[0]: "../" is not a regular file; name the plugin's program
 
     entries:
          ledger: { command: [no-such-program] }

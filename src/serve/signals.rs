@@ -2,6 +2,7 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use treewarden_actors::NodeHandle;
+use treewarden_runtime::task;
 
 pub(super) struct Signals {
     terminate: Signal,
@@ -26,9 +27,12 @@ impl Signals {
                 _ = self.terminate.recv() => return,
                 _ = self.interrupt.recv() => return,
                 _ = self.hang_up.recv() => {
-                    if let Err(error) = node.reload().await {
-                        tracing::error!(error = %error, "The configuration was not reloaded");
-                    }
+                    let node = node.clone();
+                    task::spawn("reload on SIGHUP", async move {
+                        if let Err(error) = node.reload().await {
+                            tracing::error!(error = %error, "The configuration was not reloaded");
+                        }
+                    });
                 }
             }
         }

@@ -74,6 +74,10 @@ impl Hub {
         let ask = self.next_ask();
         lock(&self.asks).insert(ask, (cell.clone(), reply));
         cell.post(verb(ask));
+        // Enlisted before the look: either this sees that the entry is gone, or whoever ends it sees this.
+        if cell.gone.load(Ordering::SeqCst) {
+            self.refuse_all(cell);
+        }
         Waiter {
             hub: self.clone(),
             cell: cell.clone(),
@@ -100,6 +104,7 @@ impl Hub {
 
     /// Refuses everything that was asked of an entry that is gone.
     pub(crate) fn refuse_all(&self, cell: &Arc<EntryCell>) {
+        cell.gone.store(true, Ordering::SeqCst);
         let gone: Vec<Ask> = lock(&self.asks)
             .iter()
             .filter(|(_, (of, _))| Arc::ptr_eq(of, cell))

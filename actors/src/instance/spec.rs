@@ -56,7 +56,7 @@ fn program(declaration: &Declaration) -> Result<(PathBuf, Vec<OsString>), String
         .map(|folder| Path::new(folder).join(program))
         .find(|candidate| candidate.is_file())
         .map(|found| (found, args))
-        .ok_or_else(|| format!("program {program} is in no folder of its PATH ({path})"))
+        .ok_or_else(|| format!("program {program} is in no folder of its PATH"))
 }
 
 /// Only what the entry names, a default PATH, and the node's own variables (SUP-30).

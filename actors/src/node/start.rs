@@ -13,7 +13,7 @@ use treewarden_model::shutdown;
 use treewarden_runtime::clock::SystemClock;
 use treewarden_runtime::local::LocalLauncher;
 use treewarden_runtime::timers::Timers;
-use treewarden_storage::{Opened, RecordedStop, StoreError, StoreHandle};
+use treewarden_storage::{Opened, RecordedStop, StoreHandle};
 
 use super::{NodeActor, ending};
 use crate::NodeHandle;
@@ -56,9 +56,6 @@ impl std::fmt::Debug for NodeParts {
 /// Why a node could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The store could not be read.
-    #[error("the store could not be read: {0}")]
-    Store(#[from] StoreError),
     /// No timers.
     #[error("the node's timers could not be started: {0}")]
     Timers(std::io::Error),
@@ -98,7 +95,7 @@ impl RunningNode {
             boot_id: parts.boot_id,
             warnings: parts.warnings,
         }));
-        let wanted = wanted(&store, parts.entries)?;
+        let wanted = wanted(&store, parts.entries);
         let names: Vec<EntryName> = wanted
             .iter()
             .map(|(declaration, _)| declaration.name.clone())
@@ -153,24 +150,22 @@ impl RunningNode {
     }
 }
 
-/// What is wanted of each entry: a stop holds over restarts as long as the declaration is the same (SUP-39).
+/// What is wanted of each entry: a stop holds over restarts as long as the declaration is the same (SUP-39). Where that can't be read, nothing
+/// is started before somebody says so.
 fn wanted(
     store: &StoreHandle,
     entries: BTreeMap<EntryName, Declaration>,
-) -> Result<Vec<(Declaration, Desired)>, StoreError> {
-    let said: BTreeMap<_, _> = store.desired()?.into_iter().collect();
+) -> Vec<(Declaration, Desired)> {
     let with = |declaration: Declaration| {
-        let stopped = said.get(&declaration.name).is_some_and(|desired| {
-            desired.state == Desired::Stopped && desired.declared == declaration.fingerprint()
-        });
-        (
-            declaration,
-            if stopped {
+        let desired = match store.desired_of(&declaration.name) {
+            Ok(Some(said)) if said.declared == declaration.fingerprint() => said.state,
+            Ok(_) => Desired::Running,
+            Err(error) => {
+                tracing::error!(entry = %declaration.name, error = %error, "What is wanted of an entry can't be read; it waits for a start");
                 Desired::Stopped
-            } else {
-                Desired::Running
-            },
-        )
+            }
+        };
+        (declaration, desired)
     };
-    Ok(entries.into_values().map(with).collect())
+    entries.into_values().map(with).collect()
 }

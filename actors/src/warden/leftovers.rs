@@ -1,5 +1,6 @@
 //! What an earlier start of the node left over is dealt with before anything is started (SUP-17).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,30 +88,35 @@ async fn read_last(data_dir: &Path) -> Option<KeeperLast> {
 }
 
 /// Both node and keeper may have been lost: then leaders are dead by their parent-death signal, but descendants may live (SUP-35).
-async fn kill_marked(hub: &Hub) -> Vec<LaunchText> {
+async fn kill_marked(hub: &Hub) -> BTreeSet<LaunchText> {
     let marks = NodeMarks {
         tag: local::node_tag(hub.node),
         id: hub.node.to_string(),
     };
     let mut wait = LOOK_AGAIN.0;
-    let mut killed = Vec::new();
+    let (mut killed, mut mentioned) = (BTreeSet::new(), BTreeSet::new());
     loop {
         let marks = marks.clone();
         match tokio::task::spawn_blocking(move || leftovers::kill_marked(&marks)).await {
             Ok(Ok(found)) if found.is_empty() => return killed,
             Ok(Ok(found)) => {
                 for process in found {
-                    tracing::warn!(
-                        pid = process.identity.pid.get(),
-                        "A process of an earlier start was still there and is killed"
-                    );
+                    // Once each: one that the kernel holds is looked at again and again.
+                    if mentioned.insert(process.identity.pid) {
+                        tracing::warn!(
+                            pid = process.identity.pid.get(),
+                            "A process of an earlier start was still there and is killed; nothing is launched until it is gone"
+                        );
+                    }
                     killed.extend(process.launch_text);
                 }
             }
             Ok(Err(error)) => {
-                tracing::error!(error = %error, "The process table can't be read; nothing is launched until it can")
+                tracing::error!(error = %error, "The process table can't be read; nothing is launched until it can");
             }
-            Err(_) => return killed,
+            Err(error) => {
+                tracing::error!(error = %error, "Looking for processes of an earlier start failed and is done again")
+            }
         }
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LOOK_AGAIN.1);
@@ -121,7 +127,7 @@ fn ending_of(
     hub: &Hub,
     record: &LaunchRecord,
     last: Option<&KeeperLast>,
-    killed: &[LaunchText],
+    killed: &BTreeSet<LaunchText>,
     began: Timestamp,
 ) -> Ending {
     let tag = LaunchTag {
@@ -132,7 +138,11 @@ fn ending_of(
     };
     let text = local::launch_text(hub.node, &tag);
     let said = last.and_then(|last| last.launch(&text));
-    let killed = killed.contains(&text) || said.is_some_and(|said| said.killed);
+    let killed = match said {
+        Some(said) => said.killed || killed.contains(&text),
+        // Node and keeper were lost together: the kernel killed the leader when its keeper died. After a reboot nobody had to.
+        None => record.boot_id == hub.boot_id || killed.contains(&text),
+    };
     Ending {
         outcome: if killed {
             Outcome::Killed

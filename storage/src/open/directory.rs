@@ -17,7 +17,7 @@ const MODE: u32 = 0o711;
 /// Creates the directory if need be, and refuses file systems that keep neither locks nor syncs.
 pub(super) fn prepare(directory: &Path) -> Result<(), OpenError> {
     match std::fs::metadata(directory) {
-        Ok(found) if found.is_dir() => {}
+        Ok(found) if found.is_dir() => tighten(directory, &found)?,
         Ok(_) => {
             return Err(OpenError::io("use", directory)(io::Error::from(
                 io::ErrorKind::NotADirectory,
@@ -33,6 +33,20 @@ pub(super) fn prepare(directory: &Path) -> Result<(), OpenError> {
         }),
         None => Ok(()),
     }
+}
+
+/// Whoever may write into the directory may put a token or a database of their own there: one of ours is closed, a stranger's refused.
+fn tighten(directory: &Path, found: &std::fs::Metadata) -> Result<(), OpenError> {
+    const OTHERS_WRITE: u32 = 0o022;
+    if found.permissions().mode() & OTHERS_WRITE == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(directory, Permissions::from_mode(MODE)).map_err(OpenError::io(
+        "take other users' right to write from",
+        directory,
+    ))?;
+    tracing::warn!(directory = %directory.display(), "The data directory could be written by other users; it was closed to them");
+    Ok(())
 }
 
 fn create(directory: &Path) -> Result<(), OpenError> {
