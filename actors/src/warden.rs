@@ -138,8 +138,8 @@ impl Warden {
                 }
             }
             self.hub.hold();
-            self.launcher.set_keeper(None);
-            if !self.hub.is_shutting_down() {
+            // One that never greeted is reaped below like one that was lost.
+            if self.launcher.set_keeper(None).is_some() && !self.hub.is_shutting_down() {
                 tracing::error!(
                     "The keeper was lost; what it kept is being ended, then another is started"
                 );

@@ -141,8 +141,10 @@ pub enum Effect {
 /// What an entry sees of the others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Surroundings {
-    /// Services it uses that nobody serves now.
+    /// Services its process uses that nobody serves now; of one that does not run, the same as `lacking`.
     pub missing: Vec<ServiceName>,
+    /// Services its declaration uses that nobody serves now: what the next launch would lack.
+    pub lacking: Vec<ServiceName>,
     /// Services it provides that another entry's process still provides.
     pub taken: Vec<ServiceName>,
     /// No process uses a service of its process.
@@ -153,7 +155,7 @@ pub struct Surroundings {
 
 impl Surroundings {
     fn may_launch(&self) -> bool {
-        self.missing.is_empty() && self.taken.is_empty() && !self.held
+        self.lacking.is_empty() && self.taken.is_empty() && !self.held
     }
 }
 
@@ -468,7 +470,7 @@ impl Entry {
             }
             State::Stopped | State::Waiting if !self.live => self.settle(now, out),
             // A service that went away and comes back is the change a failed entry waits for (SUP-28).
-            State::Failed | State::BackingOff { .. } if !self.seen.missing.is_empty() => {
+            State::Failed | State::BackingOff { .. } if !self.seen.lacking.is_empty() => {
                 self.schedule.reset();
                 self.state = State::Waiting;
             }
@@ -557,7 +559,7 @@ impl Entry {
                 let until = now.plus(wait);
                 self.state = State::BackingOff { until };
                 out.push(Effect::WakeAt(until));
-                if !self.seen.missing.is_empty() {
+                if !self.seen.lacking.is_empty() {
                     self.state = State::Waiting;
                 }
             }

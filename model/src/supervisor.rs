@@ -244,14 +244,21 @@ impl Supervisor {
                 })
             })
         };
-        let needs = member.running.as_ref().unwrap_or(&member.declared);
-        Surroundings {
-            missing: needs
+        let unserved = |offer: &Offer| -> Vec<ServiceName> {
+            offer
                 .uses
                 .iter()
                 .filter(|service| !served(service))
                 .cloned()
-                .collect(),
+                .collect()
+        };
+        let lacking = unserved(&member.declared);
+        Surroundings {
+            missing: member
+                .running
+                .as_ref()
+                .map_or_else(|| lacking.clone(), unserved),
+            lacking,
             taken: member
                 .declared
                 .provides

@@ -59,9 +59,10 @@ impl LocalLauncher {
         }
     }
 
-    /// From now on this keeper is used; `None`: there is none, and every launch is refused.
-    pub fn set_keeper(&self, keeper: Option<Keeper>) {
-        *self.keeper.lock().unwrap_or_else(PoisonError::into_inner) = keeper;
+    /// From now on this keeper is used, and no longer the one that is answered; `None`: there is none, and every launch is refused.
+    pub fn set_keeper(&self, keeper: Option<Keeper>) -> Option<Keeper> {
+        let mut present = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *present, keeper)
     }
 
     /// The keeper of the moment.

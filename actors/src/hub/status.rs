@@ -54,7 +54,7 @@ impl Hub {
             reason,
             hint: entry.hint().map(ToOwned::to_owned),
             process,
-            since: ago(entry.since()),
+            since: ago(entry.since()).max(self.started_at),
             restarts: entry.restarts(),
             provides: declaration.provides.clone(),
             uses: declaration.uses.clone(),

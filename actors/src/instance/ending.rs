@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use treewarden_model::entry;
-use treewarden_model::outcome::{CleanupCauseKind, Ending, StopResult};
+use treewarden_model::outcome::{CleanupCauseKind, Ending, ExitStatus, StopResult};
 use treewarden_model::time::Clock as _;
 use treewarden_runtime::task;
 
@@ -48,7 +48,7 @@ pub(super) fn confirmed(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, ending: Ending) 
         process.control.gone();
         process.connection.finish();
     }
-    let trouble = lock(&cell.machine).trouble().map(ToOwned::to_owned);
+    let trouble = trouble(cell, &result.ending);
     hub.note_trouble(&cell.tag.entry, trouble);
     let at = hub.clock.wall();
     *lock(&cell.entry.last_stop_at) = Some(at);
@@ -74,6 +74,24 @@ pub(super) fn confirmed(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, ending: Ending) 
         result,
         dice: dice(),
     });
+}
+
+/// What the launch met. The shim's exit codes say more than the closed pipe that comes with them.
+fn trouble(cell: &LaunchCell, ending: &Ending) -> Option<String> {
+    let machine = lock(&cell.machine);
+    let why = match ending.exit_status {
+        Some(ExitStatus::Code(127)) => {
+            "it was not found, or what it names as its interpreter was not"
+        }
+        Some(ExitStatus::Code(126)) => "it can't be executed",
+        _ => return machine.trouble().map(ToOwned::to_owned),
+    };
+    if machine.was_ready() {
+        return machine.trouble().map(ToOwned::to_owned);
+    }
+    Some(format!(
+        "its program could not be started: {why}; its log says more"
+    ))
 }
 
 fn let_go(hub: &Hub, cell: &Arc<LaunchCell>) {

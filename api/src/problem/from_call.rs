@@ -19,13 +19,13 @@ impl From<CallError> for Problem {
                     .with("entry", entry.as_str())
                     .with("service", service)
             }
-            // The plugin's code is a member of `error`: `code` itself is the problem's.
+            // Its message may be long, and stands whole in `error`. The plugin's code is a member of `error`: `code` itself is the problem's.
             CallError::Plugin {
                 code,
                 message,
                 kind,
                 data,
-            } => Self::new(Code::PluginError, sentence).with(
+            } => Self::new(Code::PluginError, shortened(&sentence)).with(
                 "error",
                 json!({ "code": code, "message": message, "kind": kind, "data": data }),
             ),
@@ -42,5 +42,14 @@ impl From<CallError> for Problem {
             CallError::StaleGeneration => Self::new(Code::StaleGeneration, sentence),
             CallError::ShuttingDown => Self::new(Code::ShuttingDown, SHUTTING_DOWN),
         }
+    }
+}
+
+/// What a sentence for people needs of a plugin's own words.
+fn shortened(text: &str) -> String {
+    const KEPT: usize = 300;
+    match text.char_indices().nth(KEPT) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }

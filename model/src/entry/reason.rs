@@ -52,8 +52,8 @@ impl Entry {
             State::Waiting if self.seen.held => {
                 "It waits until processes of an earlier start are confirmed gone.".to_owned()
             }
-            State::Waiting if !self.seen.missing.is_empty() => {
-                format!("It waits for the service {}.", list(&self.seen.missing))
+            State::Waiting if !self.seen.lacking.is_empty() => {
+                format!("It waits for the service {}.", list(&self.seen.lacking))
             }
             State::Waiting => format!("Another process still provides {}.", list(&self.seen.taken)),
             State::Starting => format!("Launch {} is starting.", self.launch),

@@ -39,8 +39,10 @@ fn free() -> Surroundings {
 }
 
 fn without_service() -> Surroundings {
+    let clock = vec![ServiceName::parse("clock").unwrap()];
     Surroundings {
-        missing: vec![ServiceName::parse("clock").unwrap()],
+        missing: clock.clone(),
+        lacking: clock,
         ..free()
     }
 }

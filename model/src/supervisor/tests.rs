@@ -351,6 +351,33 @@ fn service_moved_between_entries_is_never_provided_twice() {
     assert!(world.starting.contains(&name(1)) && world.starting.contains(&name(0)));
 }
 
+/// SUP-03 SUP-01: a declaration that uses more than the old one waits for it: not even a launch is begun before.
+#[test]
+fn replaced_entry_waits_for_what_its_new_declaration_uses() {
+    let mut world = World::new(&[vec![], vec![]]);
+    world.settle();
+    world.ends(&name(0)); // backing off: its service is not there
+    world.log.clear();
+    let more = Offer {
+        provides: vec![service(1)],
+        uses: vec![service(0)],
+    };
+    world.offers.insert(name(1), more.clone());
+    let effects =
+        world
+            .supervisor
+            .redeclare(&name(1), more, true, RetryPolicy::default(), world.now);
+    world.take(effects);
+    world.ends(&name(1));
+    assert_eq!(
+        world.supervisor.entry("e01").unwrap().state(),
+        State::Waiting
+    );
+    world.tick();
+    world.settle();
+    assert_eq!(world.log, ["stop e01", "launch e00", "launch e01"]);
+}
+
 fn graphs() -> impl Strategy<Value = Vec<Vec<usize>>> {
     (1usize..7).prop_flat_map(|count| {
         (0..count)
