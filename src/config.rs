@@ -171,7 +171,7 @@ fn sections(document: &Value, folder: &Folder, problems: &mut Problems) -> Confi
     let runners = runners::check(map(&mut root, "runners", problems), &root, problems);
     let entries = entries::read(map(&mut root, "entries", problems), folder, problems);
     root.finish(problems);
-    let warnings = warnings(&runners, &entries);
+    let warnings = warnings(&runners);
     Config {
         node,
         entries,
@@ -195,26 +195,13 @@ fn map<'a>(
     }
 }
 
-fn warnings(runners: &[&str], entries: &BTreeMap<EntryName, Declaration>) -> Vec<String> {
+fn warnings(runners: &[&str]) -> Vec<String> {
     let mut warnings = Vec::new();
     if !runners.is_empty() {
         warnings.push(format!(
             "runners are not available in this version yet; nothing connects to {}",
             runners.join(", ")
         ));
-    }
-    for (name, declaration) in entries {
-        let limits = &declaration.limits;
-        for (key, set) in [
-            ("processes", limits.processes.is_some()),
-            ("cpu", limits.cpu.is_some()),
-        ] {
-            if set {
-                warnings.push(format!(
-                    "entries.{name}.limits.{key} is not enforced in this version"
-                ));
-            }
-        }
     }
     warnings
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use treewarden_actors::{ConfigSource, KeeperSetup, NodeParts, RunningNode};
-use treewarden_keeper::KeeperOptions;
+use treewarden_keeper::{CgroupUse, KeeperOptions};
 use treewarden_model::declaration::Declaration;
 use treewarden_model::name::EntryName;
 use treewarden_model::shutdown::Ending;
@@ -30,6 +30,9 @@ const DATA_DIR: &str = "./treewarden-data";
 const LISTEN: &str = "127.0.0.1:7420";
 /// How long threads that still read files may keep the node from ending.
 const LINGER: std::time::Duration = std::time::Duration::from_secs(1);
+/// Whether launches get control groups: `where-writable` (the default), `without-kill` or `off`. For tests, and for finding out whether
+/// control groups are to blame.
+const CGROUP_VARIABLE: &str = "TREEWARDEN_CGROUP";
 /// Exit code of a shutdown that left something unfinished (CMP-51).
 const UNFINISHED: u8 = 3;
 
@@ -104,7 +107,7 @@ fn serve(options: ServeArgs, logging: &Logging) -> anyhow::Result<Ending> {
             boot_id,
             entries: config.entries,
             config: Arc::new(FileSource(options.config)),
-            keeper: keeper_setup(&data_dir, soft_open_files),
+            keeper: keeper_setup(&data_dir, soft_open_files)?,
             edge: Arc::new(edge),
             listener,
             warnings,
@@ -129,9 +132,15 @@ fn ready(address: SocketAddr) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn keeper_setup(data_dir: &Path, soft_open_files: Option<u64>) -> KeeperSetup {
+fn keeper_setup(data_dir: &Path, soft_open_files: Option<u64>) -> anyhow::Result<KeeperSetup> {
     let own = PathBuf::from("/proc/self/exe");
-    KeeperSetup {
+    let cgroup = match std::env::var(CGROUP_VARIABLE) {
+        Ok(word) => CgroupUse::from_word(&word).with_context(|| {
+            format!("{CGROUP_VARIABLE}={word} is none of where-writable, without-kill, off")
+        })?,
+        Err(_) => CgroupUse::default(),
+    };
+    Ok(KeeperSetup {
         options: KeeperOptions {
             program: own.clone(),
             args: vec!["keeper".into()],
@@ -139,8 +148,9 @@ fn keeper_setup(data_dir: &Path, soft_open_files: Option<u64>) -> KeeperSetup {
             shim_args: vec!["shim".into()],
             data_dir: data_dir.to_owned(),
             soft_open_files,
+            cgroup,
         },
-    }
+    })
 }
 
 fn listen_address(flag: Option<&str>, config: &Config) -> anyhow::Result<SocketAddr> {

@@ -19,7 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, watch};
 use treewarden_model::launch::Event;
 use treewarden_model::outcome;
-use treewarden_runtime::keeper::{Keeper, KeeperSink};
+use treewarden_runtime::keeper::{FamilyEnd, Keeper, KeeperSink};
 use treewarden_runtime::local::LocalLauncher;
 use treewarden_runtime::processes::orphans::{self, OrphanState};
 use treewarden_runtime::processes::system::wait::{self, Look};
@@ -201,6 +201,7 @@ impl Warden {
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LOOK_AGAIN.1);
         }
+        leftovers::sweep_groups(&self.hub).await;
         // Every launch, also one whose process the node has not heard of yet: if it hears of it now, it is told that it is gone.
         for launch in self.hub.launches() {
             let status = statuses
@@ -257,11 +258,14 @@ impl KeeperSink for Sink {
         }
     }
 
-    fn gone(&self, ordinal: Ordinal, proof: Evidence, killed: bool) {
+    fn gone(&self, ordinal: Ordinal, end: FamilyEnd) {
         if let Some(launch) = self.hub.launch(ordinal) {
+            if end.out_of_memory {
+                launch.told(Event::OutOfMemory);
+            }
             launch.told(Event::FamilyGone {
-                evidence: evidence(proof),
-                killed,
+                evidence: evidence(end.evidence),
+                killed: end.killed,
             });
         }
     }

@@ -74,6 +74,8 @@ pub enum Event {
     },
     /// Its own process exited.
     ProcessExited(Option<ExitStatus>),
+    /// The kernel ended a member of its family for want of memory.
+    OutOfMemory,
     /// Its whole family is gone.
     FamilyGone {
         /// What proves it.
@@ -267,6 +269,7 @@ impl Launch {
                 }
                 effects
             }
+            (_, Event::OutOfMemory) => self.end(Rung::OutOfMemory, now),
             (_, Event::FamilyGone { evidence, killed }) => {
                 self.end(Rung::FamilyGone { evidence, killed }, now)
             }

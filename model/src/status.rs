@@ -65,6 +65,41 @@ pub const fn state_word(entry: &crate::entry::Entry) -> StateWord {
     }
 }
 
+/// What holds a limit (SUP-30).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Enforcement {
+    /// The launch's control group, for the family as a whole.
+    Cgroup,
+    /// A resource limit, for each process.
+    Rlimit,
+    /// Nothing.
+    NotEnforced,
+}
+
+impl Enforcement {
+    /// The word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cgroup => "cgroup",
+            Self::Rlimit => "rlimit",
+            Self::NotEnforced => "not enforced",
+        }
+    }
+}
+
+/// What holds each limit of a launch; `None` where it has no such limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct EnforcedLimits {
+    /// Memory.
+    pub memory: Option<Enforcement>,
+    /// The number of processes.
+    pub processes: Option<Enforcement>,
+    /// Open files.
+    pub open_files: Option<Enforcement>,
+    /// Processor time.
+    pub cpu: Option<Enforcement>,
+}
+
 /// The process behind the present launch, if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
@@ -76,6 +111,8 @@ pub struct Process {
     pub pid: Option<u32>,
     /// Its own process has exited; its family is not confirmed gone yet (SUP-36).
     pub exited: bool,
+    /// What holds its limits; `None` before there is a process.
+    pub limits: Option<EnforcedLimits>,
 }
 
 /// An entry's status.

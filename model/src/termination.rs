@@ -78,6 +78,8 @@ pub enum Event {
     },
     /// Its own process exited; `None`: the status is not known.
     ProcessExited(Option<ExitStatus>),
+    /// The kernel ended a member of the family for want of memory.
+    OutOfMemory,
     /// Its whole family is gone.
     FamilyGone {
         /// What proves it.
@@ -171,6 +173,7 @@ impl Termination {
             Event::ShutdownAnswered(answer) => self.answered(answer, now),
             Event::Broken { cause } => self.broken(cause, now),
             Event::ProcessExited(status) => self.process_gone(status, now),
+            Event::OutOfMemory => self.out_of_memory(),
             Event::FamilyGone { evidence, killed } => self.family_gone(evidence, killed, now),
             Event::Tick => self.tick(now),
         }
@@ -286,6 +289,17 @@ impl Termination {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// It is known only when the family is gone, and explains an end that nobody asked for.
+    fn out_of_memory(&mut self) -> Vec<Effect> {
+        if matches!(
+            self.cause,
+            None | Some(Cause::Crashed | Cause::ConnectionLost | Cause::External)
+        ) {
+            self.cause = Some(Cause::OutOfMemory);
+        }
+        Vec::new()
     }
 
     /// Whether the end began with the plugin itself: its output closed or broke, and nobody had asked for a stop.

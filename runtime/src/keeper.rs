@@ -12,7 +12,8 @@ use treewarden_keeper::wire::{
     Event, MAX_REQUESTS_IN_FLIGHT, Request, SpawnRequest, UnascribedProcess,
 };
 use treewarden_keeper::{
-    Evidence, ExitStatus, KeeperOptions, KeeperProcess, Link, Ordinal, ProcessId, StartTime,
+    EnforcedLimits, Evidence, ExitStatus, KeeperOptions, KeeperProcess, Link, Ordinal, ProcessId,
+    StartTime,
 };
 
 use crate::{system, task};
@@ -25,11 +26,22 @@ pub trait KeeperSink: Send + Sync + 'static {
     /// The leader of a launch has exited.
     fn exited(&self, ordinal: Ordinal, status: ExitStatus);
     /// The family of a launch is gone.
-    fn gone(&self, ordinal: Ordinal, evidence: Evidence, killed: bool);
+    fn gone(&self, ordinal: Ordinal, end: FamilyEnd);
     /// These processes can't be ascribed to a launch; they keep exits from being confirmed.
     fn unascribed(&self, processes: Vec<UnascribedProcess>, more: usize);
     /// The keeper has ended; every launch it kept is lost with it. Nothing more is said.
     fn lost(&self);
+}
+
+/// How a family went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FamilyEnd {
+    /// What shows that it is gone.
+    pub evidence: Evidence,
+    /// Whether SIGKILL, the keeper's or anyone's, ended a member.
+    pub killed: bool,
+    /// Whether the kernel ended a member for want of memory.
+    pub out_of_memory: bool,
 }
 
 /// A process that waits at its gate.
@@ -39,6 +51,8 @@ pub struct SpawnedProcess {
     pub pid: ProcessId,
     /// When the kernel started it.
     pub start_time: StartTime,
+    /// What holds its limits.
+    pub limits: EnforcedLimits,
 }
 
 /// Why there is no process.
@@ -290,9 +304,15 @@ impl Keeper {
                 ordinal,
                 pid,
                 start_time,
+                limits,
             } => {
                 if let Some(reply) = self.state().waiting.remove(&ordinal) {
-                    reply.send(Ok(SpawnedProcess { pid, start_time })).ok();
+                    let spawned = SpawnedProcess {
+                        pid,
+                        start_time,
+                        limits,
+                    };
+                    reply.send(Ok(spawned)).ok();
                 }
             }
             Event::Refused { ordinal, reason } => match ordinal {
@@ -308,7 +328,15 @@ impl Keeper {
                 ordinal,
                 evidence,
                 killed,
-            } => sink.gone(ordinal, evidence, killed),
+                out_of_memory,
+            } => sink.gone(
+                ordinal,
+                FamilyEnd {
+                    evidence,
+                    killed,
+                    out_of_memory,
+                },
+            ),
             Event::Unascribed { processes, more } => sink.unascribed(processes, more),
             Event::Hello { .. } | Event::CannotStart { .. } => {}
         }

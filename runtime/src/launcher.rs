@@ -38,7 +38,7 @@ pub struct LaunchSpec {
     pub env: Vec<(OsString, OsString)>,
     /// Its working directory; made if it is not there.
     pub working_dir: PathBuf,
-    /// Limits that the shim sets.
+    /// Limits that its control group or the shim sets.
     pub limits: treewarden_keeper::wire::Limits,
     /// Services it may call.
     pub uses: Vec<ServiceName>,
@@ -88,6 +88,8 @@ pub struct PluginProcess {
     pub pid: u32,
     /// When the kernel started it, in clock ticks since boot.
     pub start_time: u64,
+    /// What holds its limits.
+    pub limits: treewarden_keeper::EnforcedLimits,
     /// The connection to it; [`Connection::open`] lets it run.
     pub connection: Connection,
     /// Ends it.

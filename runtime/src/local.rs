@@ -130,6 +130,7 @@ impl LocalLauncher {
         Ok(PluginProcess {
             pid: u32::try_from(spawned.pid.get()).unwrap_or_default(),
             start_time: spawned.start_time.0,
+            limits: spawned.limits,
             connection,
             control: Arc::new(LocalControl {
                 keeper,

@@ -51,7 +51,7 @@ pub(super) struct Stop {
 #[serde(default)]
 pub(super) struct Limit {
     pub(super) limit: u64,
-    pub(super) enforced_by: String,
+    pub(super) enforced_by: Option<String>,
 }
 
 /// An entry's status.

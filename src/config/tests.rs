@@ -130,7 +130,6 @@ fn whole_file_is_read() {
     }
     insta::assert_snapshot!(config.warnings.join("\n"), @r#"
     runners are not available in this version yet; nothing connects to edge-1
-    entries.ledger.limits.processes is not enforced in this version
     "#);
 }
 

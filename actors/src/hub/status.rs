@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use treewarden_model::entry::State;
-use treewarden_model::status::{EntryStatus, Process, state_word};
+use treewarden_model::status::{self, EntryStatus, Process, state_word};
 use treewarden_model::time::{Clock as _, WallTime};
+use treewarden_runtime::processes::{EnforcedLimits, Enforcement};
 
 use super::Hub;
 use crate::cell::EntryCell;
@@ -31,6 +32,7 @@ impl Hub {
                 launch: launch.tag.launch,
                 pid: launch.process.get().map(|process| process.pid),
                 exited: machine.termination().process_exited(),
+                limits: launch.process.get().map(|process| enforced(process.limits)),
             }
         });
         let next_retry_at = match entry.state() {
@@ -70,5 +72,20 @@ impl Hub {
                 .collect(),
             command: declaration.command.clone(),
         })
+    }
+}
+
+/// The keeper's words, as the status has them.
+fn enforced(limits: EnforcedLimits) -> status::EnforcedLimits {
+    let word = |found: Enforcement| match found {
+        Enforcement::Cgroup => status::Enforcement::Cgroup,
+        Enforcement::Rlimit => status::Enforcement::Rlimit,
+        Enforcement::NotEnforced => status::Enforcement::NotEnforced,
+    };
+    status::EnforcedLimits {
+        memory: limits.memory.map(word),
+        processes: limits.processes.map(word),
+        open_files: limits.open_files.map(word),
+        cpu: limits.cpu.map(word),
     }
 }

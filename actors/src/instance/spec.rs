@@ -33,6 +33,8 @@ pub(super) async fn of(hub: &Hub, cell: &LaunchCell) -> Result<LaunchSpec, Strin
         limits: Limits {
             open_files: declaration.limits.open_files,
             memory_bytes: declaration.limits.memory,
+            processes: declaration.limits.processes,
+            cpu_thousandths: declaration.limits.cpu,
         },
         uses: declaration.uses.clone(),
     })

@@ -14,7 +14,7 @@ use treewarden_runtime::processes::LaunchText;
 use treewarden_runtime::processes::leftovers::{self, KeeperLast, KeeperState, NodeMarks};
 use treewarden_storage::{LaunchRecord, LaunchRecordKey};
 
-use super::{LOOK_AGAIN, exit_status};
+use super::{LOOK_AGAIN, evidence, exit_status};
 use crate::hub::Hub;
 use crate::termination_log;
 
@@ -27,6 +27,7 @@ pub(super) async fn deal_with(hub: &Arc<Hub>, data_dir: &Path, open: Vec<LaunchR
     wait_for_keeper(hub, data_dir, began).await;
     let last = read_last(data_dir).await;
     let killed = kill_marked(hub).await;
+    sweep_groups(hub).await;
     for record in open {
         let ending = ending_of(hub, &record, last.as_ref(), &killed, began);
         let result = StopResult {
@@ -87,12 +88,38 @@ async fn read_last(data_dir: &Path) -> Option<KeeperLast> {
     }
 }
 
-/// Both node and keeper may have been lost: then leaders are dead by their parent-death signal, but descendants may live (SUP-35).
-async fn kill_marked(hub: &Hub) -> BTreeSet<LaunchText> {
-    let marks = NodeMarks {
+/// What has hidden its marks is still in its launch's control group; and a keeper that was killed leaves groups behind. Waits until
+/// none is left.
+pub(super) async fn sweep_groups(hub: &Hub) {
+    let mut wait = LOOK_AGAIN.0;
+    loop {
+        let marks = marks(hub);
+        match tokio::task::spawn_blocking(move || leftovers::sweep_groups(&marks)).await {
+            Ok(Ok(0)) | Err(_) => return,
+            Ok(Ok(left)) => {
+                tracing::debug!(left, "Control groups of earlier launches are not empty yet")
+            }
+            Ok(Err(error)) => {
+                // Without groups the tree and the marks have said all that can be known.
+                tracing::warn!(error = %error, "Control groups of earlier launches can't be looked for");
+                return;
+            }
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LOOK_AGAIN.1);
+    }
+}
+
+fn marks(hub: &Hub) -> NodeMarks {
+    NodeMarks {
         tag: local::node_tag(hub.node),
         id: hub.node.to_string(),
-    };
+    }
+}
+
+/// Both node and keeper may have been lost: then leaders are dead by their parent-death signal, but descendants may live (SUP-35).
+async fn kill_marked(hub: &Hub) -> BTreeSet<LaunchText> {
+    let marks = marks(hub);
     let mut wait = LOOK_AGAIN.0;
     let (mut killed, mut mentioned) = (BTreeSet::new(), BTreeSet::new());
     loop {
@@ -150,7 +177,11 @@ fn ending_of(
             Outcome::Exited
         },
         cause: Cause::ConnectionLost,
-        evidence: Some(Evidence::Tree),
+        // The keeper's last words, or that the whole process table holds none of its marks.
+        evidence: Some(
+            said.and_then(|said| said.evidence)
+                .map_or(Evidence::Tree, evidence),
+        ),
         exit_status: said.and_then(|said| said.exit_status).map(exit_status),
         duration: hub.now().since(began),
         cleanup: Vec::new(),

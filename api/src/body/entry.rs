@@ -4,7 +4,7 @@ use serde::Serialize;
 use treewarden_model::declaration::{Limits, Placement, Source};
 use treewarden_model::entry::Desired;
 use treewarden_model::name::ServiceName;
-use treewarden_model::status::{EntryStatus, Process};
+use treewarden_model::status::{EnforcedLimits, Enforcement, EntryStatus, Process};
 
 use super::stop::{InstanceBody, StopBody};
 use super::time::Moment;
@@ -13,8 +13,8 @@ use super::time::Moment;
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct LimitBody {
     limit: u64,
-    /// `rlimit` or `not enforced`.
-    enforced_by: &'static str,
+    /// `cgroup`, `rlimit` or `not enforced`; null while nothing runs.
+    enforced_by: Option<&'static str>,
 }
 
 /// The declared limits (SUP-30); null: none declared.
@@ -26,22 +26,19 @@ pub(crate) struct LimitsBody {
     cpu: Option<LimitBody>,
 }
 
-impl From<&Limits> for LimitsBody {
-    fn from(limits: &Limits) -> Self {
-        let rlimit = |limit| LimitBody {
-            limit,
-            enforced_by: "rlimit",
-        };
-        // These need a cgroup, which this version does not make.
-        let not_enforced = |limit| LimitBody {
-            limit,
-            enforced_by: "not enforced",
+impl LimitsBody {
+    fn new(limits: &Limits, enforced: Option<EnforcedLimits>) -> Self {
+        let body = |limit: Option<u64>, held: fn(EnforcedLimits) -> Option<Enforcement>| {
+            limit.map(|limit| LimitBody {
+                limit,
+                enforced_by: enforced.and_then(held).map(Enforcement::as_str),
+            })
         };
         Self {
-            memory: limits.memory.map(rlimit),
-            processes: limits.processes.map(not_enforced),
-            open_files: limits.open_files.map(rlimit),
-            cpu: limits.cpu.map(not_enforced),
+            memory: body(limits.memory, |enforced| enforced.memory),
+            processes: body(limits.processes, |enforced| enforced.processes),
+            open_files: body(limits.open_files, |enforced| enforced.open_files),
+            cpu: body(limits.cpu, |enforced| enforced.cpu),
         }
     }
 }
@@ -113,7 +110,7 @@ impl From<EntryStatus> for EntryBody {
             uses: names(&status.uses),
             lease: None,
             isolation: "none",
-            limits: LimitsBody::from(&status.limits),
+            limits: LimitsBody::new(&status.limits, process.and_then(|process| process.limits)),
             last_stop: status.last_stop.as_ref().map(|stop| LastStopBody {
                 stop: StopBody::from(stop),
                 ended_at: last_stop_at,

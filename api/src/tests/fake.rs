@@ -18,7 +18,7 @@ use treewarden_model::name::{EntryName, ServiceName};
 use treewarden_model::outcome::{
     Cause, CleanupCause, CleanupCauseKind, Ending, Evidence, ExitStatus, Outcome, StopResult,
 };
-use treewarden_model::status::{EntryStatus, Process, StateWord};
+use treewarden_model::status::{EnforcedLimits, Enforcement, EntryStatus, Process, StateWord};
 use treewarden_model::time::{Clock, Timestamp, WallTime};
 
 use crate::node::Node;
@@ -113,6 +113,11 @@ pub(super) fn status(text: &str) -> EntryStatus {
             launch: LaunchNumber::from_stored(31),
             pid: Some(4711),
             exited: false,
+            limits: Some(EnforcedLimits {
+                memory: Some(Enforcement::Rlimit),
+                processes: Some(Enforcement::NotEnforced),
+                ..EnforcedLimits::default()
+            }),
         }),
         since: MOMENT,
         restarts: 2,

@@ -66,6 +66,7 @@ impl Node {
                     shim_args: vec!["shim".into()],
                     data_dir,
                     soft_open_files,
+                    cgroup: treewarden_keeper::CgroupUse::default(),
                 },
             },
             edge: Arc::new(NoEdge),

@@ -37,6 +37,7 @@ fn events() -> Vec<(&'static str, Event)> {
             },
         ),
         ("exited", Event::ProcessExited(Some(ExitStatus::Code(1)))),
+        ("out of memory", Event::OutOfMemory),
         (
             "gone",
             Event::FamilyGone {

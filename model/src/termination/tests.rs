@@ -56,6 +56,7 @@ fn events() -> Vec<(&'static str, Event)> {
             "signal 9",
             Event::ProcessExited(Some(ExitStatus::Signal(9))),
         ),
+        ("out of memory", Event::OutOfMemory),
         ("gone", gone(false)),
         ("gone, killed", gone(true)),
         ("tick", Event::Tick),
@@ -223,6 +224,41 @@ fn crash_kills_what_is_left_of_the_family_at_once() {
     assert!(
         matches!(effects.last(), Some(Effect::Confirmed(e)) if e.outcome == Outcome::Exited && e.cause == Cause::Crashed)
     );
+}
+
+/// SUP-11: want of memory explains an end that nobody asked for, and no other.
+#[test]
+fn want_of_memory_is_the_cause_unless_somebody_asked() {
+    for (events, cause) in [
+        (
+            vec![Event::ProcessExited(Some(ExitStatus::Signal(9)))],
+            Cause::OutOfMemory,
+        ),
+        (
+            vec![Event::Broken {
+                cause: Cause::Crashed,
+            }],
+            Cause::OutOfMemory,
+        ),
+        (vec![], Cause::OutOfMemory),
+        (
+            vec![Event::Kill {
+                cause: Cause::Requested,
+            }],
+            Cause::Requested,
+        ),
+    ] {
+        let mut machine = Termination::new();
+        for event in events {
+            machine.step(event, at(0));
+        }
+        assert_eq!(machine.step(Event::OutOfMemory, at(1)), []);
+        let effects = machine.step(gone(true), at(2));
+        assert!(
+            matches!(effects.last(), Some(Effect::Confirmed(ending)) if ending.cause == cause),
+            "{effects:?}"
+        );
+    }
 }
 
 /// SUP-11: a process that somebody else kills is `killed`, and the cause says who it was not.

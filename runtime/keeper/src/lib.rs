@@ -17,6 +17,7 @@
 //!
 //! Everything here is Linux only (5.14 or newer) and uses no asynchronous runtime.
 
+pub(crate) mod cgroup;
 pub mod identity;
 pub mod keeper;
 pub mod leftovers;
@@ -29,6 +30,7 @@ pub mod start;
 pub mod system;
 pub mod wire;
 
+pub use cgroup::{CgroupUse, EnforcedLimits, Enforcement};
 pub use identity::{ProcessId, ProcessIdentity, StartTime};
 pub use keeper::run_keeper;
 pub use link::Link;

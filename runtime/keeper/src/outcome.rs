@@ -29,9 +29,11 @@ impl ExitStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
-    /// The launch's control group is empty. Holds against hostile plugins. The keeper does not give it yet.
+    /// The launch's control group is empty. Holds against hostile plugins; what the keeper
+    /// gives where it can make groups.
     Cgroup,
-    /// No descendant is left in the process tree. Holds against careless plugins; what the keeper gives.
+    /// No descendant is left in the process tree. Holds against careless plugins; what the keeper gives
+    /// where it can make no groups.
     Tree,
     /// The process group is empty: says nothing about descendants that left it. The keeper never gives it.
     Group,

@@ -10,6 +10,7 @@ use std::process::Stdio;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{PidfdFlags, pidfd_open};
 
+use crate::cgroup::CgroupUse;
 use crate::identity::ProcessId;
 use crate::keeper::options::Options;
 use crate::link::Link;
@@ -31,6 +32,8 @@ pub struct KeeperOptions {
     /// The soft limit of open files that plugins get where their entry sets none. The node raises its own, which its
     /// children would inherit; `None` means the calling process's.
     pub soft_open_files: Option<u64>,
+    /// Whether launches get control groups.
+    pub cgroup: CgroupUse,
 }
 
 /// A started keeper.
@@ -59,6 +62,7 @@ pub fn start(options: &KeeperOptions) -> io::Result<(Link, KeeperProcess)> {
         shim_program: program_path(&options.shim_program)?,
         shim_args: options.shim_args.clone(),
         soft_open_files: options.soft_open_files,
+        cgroup: options.cgroup,
     };
     #[expect(
         clippy::disallowed_methods,

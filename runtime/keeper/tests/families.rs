@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use harness::*;
 use treewarden_keeper::wire::Event;
-use treewarden_keeper::{ExitStatus, system};
+use treewarden_keeper::{CgroupUse, ExitStatus, system};
 
 const SIGTERM: ExitStatus = ExitStatus::Signal {
     signal: libc::SIGTERM,
@@ -353,7 +353,8 @@ fn no_zombie_stays() {
 /// SUP-32: one whose marks disagree is named, and holds up every launch that started no later than it, no other.
 #[test]
 fn unascribed_process_is_named_and_holds_up_older_launches_only() {
-    let mut keeper = Keeper::start();
+    // In a group of its own it would be ascribed by that.
+    let mut keeper = Keeper::start_with(CgroupUse::Off);
     let mut first = keeper.shell("read line; exit 0");
     let first_text = format!("{}/entry/{}", keeper.node.id, first.ordinal);
     // Its environment names the first launch, its mark the second.

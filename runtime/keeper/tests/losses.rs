@@ -24,7 +24,7 @@ use treewarden_keeper::leftovers::{
     KeeperState, NodeMarks, kill_marked, probe_keeper, read_last, scan_marked, wait_for_keeper,
 };
 use treewarden_keeper::orphans::{self, OrphanState};
-use treewarden_keeper::{Evidence, ExitStatus, LaunchText, NodeTag, ProcessId, system};
+use treewarden_keeper::{ExitStatus, LaunchText, NodeTag, ProcessId, system};
 
 const SIGKILL: ExitStatus = ExitStatus::Signal {
     signal: libc::SIGKILL,
@@ -84,6 +84,7 @@ fn lost_node_gives_two_seconds_and_leaves_the_exit_statuses() {
     let last = read_last(&folder).unwrap().unwrap();
     assert_eq!(last.keeper.pid, keeper.process.pid);
     assert_eq!(last.boot_id, system::boot_id().unwrap());
+    let evidence = keeper.evidence();
     let ends: BTreeMap<_, _> = last
         .launches
         .iter()
@@ -96,19 +97,19 @@ fn lost_node_gives_two_seconds_and_leaves_the_exit_statuses() {
         .collect();
     assert_eq!(
         ends[&plugins[0].ordinal],
-        (Some(ExitStatus::Code(7)), false, Some(Evidence::Tree))
+        (Some(ExitStatus::Code(7)), false, Some(evidence))
     );
     assert_eq!(
         ends[&plugins[1].ordinal],
-        (Some(SIGKILL), true, Some(Evidence::Tree))
+        (Some(SIGKILL), true, Some(evidence))
     );
     assert_eq!(
         ends[&plugins[2].ordinal],
-        (Some(ExitStatus::Code(9)), false, Some(Evidence::Tree))
+        (Some(ExitStatus::Code(9)), false, Some(evidence))
     );
     assert_eq!(
         ends[&plugins[3].ordinal],
-        (Some(ExitStatus::Code(0)), false, Some(Evidence::Tree))
+        (Some(ExitStatus::Code(0)), false, Some(evidence))
     );
     let text = LaunchText(format!("{}/entry/{}", keeper.node.id, plugins[0].ordinal));
     assert_eq!(
@@ -198,8 +199,10 @@ fn lost_keeper_leaves_nothing_behind() {
         assert_eq!(statuses.get(&pid), Some(&SIGKILL), "{pid}");
     }
     assert_eq!(keeper.survivors(&leader) + keeper.survivors(&daemon), 0);
+    keeper.sweep();
     assert!(read_last(keeper.data.path()).unwrap().is_none());
-    let (link, process) = treewarden_keeper::start(&options(keeper.data.path())).unwrap();
+    let (link, process) =
+        treewarden_keeper::start(&options(keeper.data.path(), cgroup_use())).unwrap();
     assert!(ready(&link, PollFlags::IN, BOUND));
     assert!(matches!(
         link.try_recv(),
@@ -231,6 +234,7 @@ while True:
         assert!(keeper.wait_ended(BOUND));
         clean_up();
         assert_eq!(keeper.survivors(&plugin), 0);
+        keeper.sweep();
     }
 }
 
@@ -275,6 +279,7 @@ fn both_lost_leftovers_are_found_by_their_marks_and_killed() {
     stranger.wait().unwrap();
     let statuses = clean_up();
     assert!(strays.into_iter().all(|pid| statuses[&pid] == SIGKILL));
+    keeper.sweep();
 }
 
 /// SUP-18: whatever names another node, in either mark, is never signalled.

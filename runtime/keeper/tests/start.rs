@@ -159,6 +159,7 @@ fn other_user_is_taken_on_and_dies_with_the_keeper() {
     rustix::process::pidfd_send_signal(&keeper.process.pidfd, rustix::process::Signal::KILL)
         .unwrap();
     assert!(ready(&plugin.pidfd, rustix::event::PollFlags::IN, BOUND));
+    keeper.sweep();
 }
 
 #[test]
@@ -204,6 +205,7 @@ fn keeper_lost_while_at_the_gate_ends_the_shim() {
     plugin.stdin.take();
     assert!(!marker.exists());
     system::wait::reap(plugin.pid).unwrap();
+    keeper.sweep();
 }
 
 fn send_raw(keeper: &Keeper, bytes: &[u8], descriptors: usize) {
@@ -395,7 +397,8 @@ fn full_descriptor_table_refuses_and_leaves_nothing_unowned() {
 #[test]
 fn second_keeper_on_a_data_directory_says_that_it_cannot_start() {
     let keeper = Keeper::start();
-    let (link, process) = treewarden_keeper::start(&options(keeper.data.path())).unwrap();
+    let (link, process) =
+        treewarden_keeper::start(&options(keeper.data.path(), cgroup_use())).unwrap();
     assert!(ready(&link, rustix::event::PollFlags::IN, BOUND));
     let Some((Event::CannotStart { reason }, None)) = link.try_recv().unwrap() else {
         panic!("no reason")

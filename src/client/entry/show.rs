@@ -51,7 +51,10 @@ pub(in crate::client) fn text(entry: &Entry, now: WallTime) -> String {
             field(
                 &mut text,
                 "limit",
-                &format!("{name} {} ({})", limit.limit, limit.enforced_by),
+                &match &limit.enforced_by {
+                    Some(held) => format!("{name} {} ({})", limit.limit, plain(held)),
+                    None => format!("{name} {}", limit.limit),
+                },
             );
         }
     }

@@ -12,6 +12,8 @@ pub(super) struct Traces {
     pub(super) group: i32,
     pub(super) session: i32,
     pub(super) start_time: StartTime,
+    /// The text of `/proc/PID/cgroup`, where launches have groups.
+    pub(super) groups: Option<Vec<u8>>,
 }
 
 /// What one of the two marks says.
@@ -25,12 +27,16 @@ enum Word {
     Disagrees,
 }
 
-/// Finds the launch; `None` if the marks disagree, or nothing tells.
+/// Finds the launch; `None` if the marks disagree, or nothing tells. A control group is more than a mark: everybody can
+/// change its own environment, and what is in a launch's group has to go with it in any case.
 pub(super) fn ascribe<'a>(
     traces: &Traces,
     launches: impl Iterator<Item = &'a Launch> + Clone,
 ) -> Option<Ordinal> {
     let living = launches.filter(|launch| launch.is_living());
+    if let Some(launch) = by_group(traces, living.clone()) {
+        return Some(launch);
+    }
     match (
         mark_says(traces, living.clone()),
         text_says(traces, living.clone()),
@@ -42,6 +48,18 @@ pub(super) fn ascribe<'a>(
             by_session(traces, living.clone()).or_else(|| by_elimination(traces.start_time, living))
         }
     }
+}
+
+fn by_group<'a>(traces: &Traces, mut living: impl Iterator<Item = &'a Launch>) -> Option<Ordinal> {
+    let groups = traces.groups.as_deref()?;
+    living
+        .find(|launch| {
+            launch
+                .group
+                .as_ref()
+                .is_some_and(|group| group.holds(groups))
+        })
+        .map(Launch::ordinal)
 }
 
 fn mark_says<'a>(traces: &Traces, mut living: impl Iterator<Item = &'a Launch> + Clone) -> Word {
@@ -104,6 +122,7 @@ mod tests {
     use std::fs::File;
 
     use super::*;
+    use crate::cgroup::Group;
     use crate::identity::{ProcessId, ProcessIdentity};
     use crate::mark::NodeTag;
     use crate::outcome::{Evidence, ExitStatus};
@@ -139,6 +158,7 @@ mod tests {
             group: 1,
             session: 1,
             start_time: StartTime(100),
+            groups: None,
         }
     }
 
@@ -176,6 +196,22 @@ mod tests {
             ),
             None
         );
+    }
+
+    /// SUP-32: whatever its marks say, a process belongs to the launch whose group it is in.
+    #[test]
+    fn group_decides_before_every_mark() {
+        let mut launches = both();
+        launches[1].group = Some(Group::new(
+            "/nowhere".into(),
+            "/treewarden-x/2".into(),
+            true,
+        ));
+        let mut inside = traces(Some(mark(NODE, 1)), Some("node/entry/9"));
+        inside.groups = Some(b"0::/treewarden-x/2/deeper\n".to_vec());
+        assert_eq!(found(&inside, &launches), Some(2));
+        inside.groups = Some(b"0::/\n".to_vec());
+        assert_eq!(found(&inside, &launches), None);
     }
 
     /// SUP-32: a mark of this node that names no living launch is a disagreement, even where elimination would answer.

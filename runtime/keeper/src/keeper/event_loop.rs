@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::sys::signalfd::SignalFd;
@@ -16,7 +17,8 @@ use super::options::Options;
 use super::outbox::Outbox;
 use super::requests::{self, Incoming};
 use super::retry::Retry;
-use super::{signalling, spawning};
+use super::signalling;
+use super::spawning::Spawner;
 use crate::identity::ProcessIdentity;
 use crate::leftovers::{KeeperLast, write_last};
 use crate::mark::Ordinal;
@@ -43,7 +45,8 @@ pub(super) struct EventLoop {
     child_signals: SignalFd,
     own: ProcessIdentity,
     boot_id: String,
-    options: Options,
+    spawner: Spawner,
+    data_dir: PathBuf,
     buffer: Box<[u8; MAX_REQUEST_BYTES]>,
     _lock: File,
 }
@@ -74,7 +77,8 @@ impl EventLoop {
             child_signals,
             own,
             boot_id,
-            options,
+            data_dir: options.data_dir.clone(),
+            spawner: Spawner::new(own.pid, options),
             buffer: Box::new([0; MAX_REQUEST_BYTES]),
             _lock: lock,
         }
@@ -183,7 +187,8 @@ impl EventLoop {
         } else if self.families.launches.len() >= MAX_LAUNCHES {
             Err(format!("{MAX_LAUNCHES} launches live already"))
         } else {
-            spawning::spawn(request, standard, self.own.pid, &self.options)
+            self.spawner
+                .spawn(request, standard)
                 .map_err(|error| format!("could not start a process: {error}"))
         };
         match result {
@@ -232,7 +237,8 @@ impl EventLoop {
         } else {
             self.retry.later(now);
         }
-        Ok(turn.complete && turn.childless)
+        // A group that a stranger was put into is emptied before the keeper leaves it.
+        Ok(turn.complete && turn.childless && !self.families.waits_for_groups())
     }
 
     fn send_events(&mut self) {
@@ -244,8 +250,9 @@ impl EventLoop {
 
     fn leave(self) -> io::Result<()> {
         let launches = self.outbox.last_words(&self.families);
+        self.spawner.leave();
         write_last(
-            &self.options.data_dir,
+            &self.data_dir,
             &KeeperLast::new(self.boot_id, self.own, launches),
         )
     }

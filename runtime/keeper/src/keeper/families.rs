@@ -5,6 +5,9 @@
 //! misses nobody: a child leaves it only when the keeper itself reaps it, zombies stay in it, and whoever is handed to the
 //! keeper meanwhile had an ancestor in it, which counts as a member until it is reaped. A turn still ends only with a pass
 //! that finds no zombie, so that what is declared is also the newest that can be said.
+//!
+//! A launch with a control group is gone only when that is empty too: the better evidence, which holds against what hides
+//! its marks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,6 +15,7 @@ use std::io;
 use super::ascription::{self, Traces};
 use super::launch::{Ending, Launch};
 use super::signalling;
+use crate::cgroup::Group;
 use crate::identity::{ProcessId, ProcessIdentity, StartTime};
 use crate::mark::Ordinal;
 use crate::outcome::{Evidence, ExitStatus};
@@ -60,6 +64,8 @@ pub(super) enum Reach {
 pub(super) struct Families {
     pub(super) launches: BTreeMap<Ordinal, Launch>,
     pub(super) children: BTreeMap<ProcessId, Child>,
+    /// Groups of launches that are gone, which the kernel did not let go of yet. They keep nobody waiting.
+    empty_groups: Vec<Group>,
     /// The node is gone and its time is up: whatever is left is killed, ascribed or not.
     pub(super) kill_everything: bool,
     own_children: OwnChildren,
@@ -74,6 +80,7 @@ impl Families {
         Self {
             launches: BTreeMap::new(),
             children: BTreeMap::new(),
+            empty_groups: Vec::new(),
             kill_everything: false,
             own_children,
             news: BTreeSet::new(),
@@ -125,7 +132,18 @@ impl Families {
     /// Whether some family is being ended and has not gone yet, so that it is to be looked at again.
     pub(super) fn is_ending(&self) -> bool {
         let asked = |launch: &Launch| launch.is_living() && launch.ending != Ending::NotAsked;
-        self.launches.values().any(asked) || (self.kill_everything && !self.children.is_empty())
+        self.launches.values().any(asked)
+            || (self.kill_everything && !self.children.is_empty())
+            || self.waits_for_groups()
+            || !self.empty_groups.is_empty()
+    }
+
+    /// Whether a group outlives what the process tree has of its family: nothing wakes the keeper when that changes.
+    pub(super) fn waits_for_groups(&self) -> bool {
+        let waits = |launch: &Launch| {
+            launch.is_living() && launch.has_left_the_tree() && launch.group.is_some()
+        };
+        self.launches.values().any(waits)
     }
 
     /// Reaps, adopts, signals and declares gone, until a pass finds nothing more to reap.
@@ -233,6 +251,7 @@ impl Families {
             group: stat.group,
             session: stat.session,
             start_time: stat.start_time,
+            groups: self.groups_of(pid)?,
         };
         let launch = ascription::ascribe(&traces, self.launches.values());
         match launch.and_then(|ordinal| self.launches.get_mut(&ordinal)) {
@@ -255,7 +274,16 @@ impl Families {
         Ok(())
     }
 
-    /// Call only after a complete pass.
+    /// Read only where launches have groups.
+    fn groups_of(&self, pid: ProcessId) -> io::Result<Option<Vec<u8>>> {
+        if self.launches.values().any(|launch| launch.group.is_some()) {
+            process::groups(pid).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Call only after a complete pass. A group is removed only when its launch is gone (S46).
     fn declare_gone(&mut self) {
         // A process that can't be ascribed may belong to any launch that started no later than it (SUP-32).
         let unascribed = self
@@ -266,16 +294,26 @@ impl Families {
         for (ordinal, launch) in &mut self.launches {
             let blocked =
                 latest_unascribed.is_some_and(|latest| latest >= launch.leader.start_time);
-            if launch.is_living()
-                && launch.status.is_some()
-                && launch.members.is_empty()
-                && !blocked
-            {
-                launch.gone = Some(Evidence::Tree);
-                launch.interrupted.clear();
-                self.news.insert(*ordinal);
+            if !launch.is_living() || !launch.has_left_the_tree() || blocked {
+                continue;
             }
+            let evidence = match &launch.group {
+                None => Evidence::Tree,
+                // What has left its group is found by the tree, what hides from the tree by its group.
+                Some(group) => match group.is_populated() {
+                    Ok(false) => Evidence::Cgroup,
+                    Ok(true) | Err(_) => continue,
+                },
+            };
+            if let Some(group) = launch.group.take() {
+                launch.out_of_memory = group.was_out_of_memory();
+                self.empty_groups.push(group);
+            }
+            launch.gone = Some(evidence);
+            launch.interrupted.clear();
+            self.news.insert(*ordinal);
         }
+        self.empty_groups.retain(|group| group.remove().is_err());
     }
 }
 

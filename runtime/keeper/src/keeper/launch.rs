@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::os::fd::OwnedFd;
 
+use crate::cgroup::{EnforcedLimits, Group};
 use crate::identity::{ProcessId, ProcessIdentity};
 use crate::leftovers::LastLaunch;
 use crate::mark::{LaunchText, Mark, Ordinal};
@@ -40,6 +41,13 @@ pub(super) struct Launch {
     /// Who has been interrupted, so that nobody is twice.
     pub(super) interrupted: HashSet<ProcessIdentity>,
     pub(super) gone: Option<Evidence>,
+    /// Its control group, if it has one.
+    pub(super) group: Option<Group>,
+    /// What holds its limits.
+    pub(super) limits: EnforcedLimits,
+    pub(super) out_of_memory: bool,
+    /// SIGKILL was sent to its group.
+    pub(super) group_killed: bool,
     pidfd: Option<OwnedFd>,
     untold: Untold,
 }
@@ -61,6 +69,10 @@ impl Launch {
             members: BTreeSet::from([leader.pid]),
             interrupted: HashSet::new(),
             gone: None,
+            group: None,
+            limits: EnforcedLimits::default(),
+            out_of_memory: false,
+            group_killed: false,
             pidfd: Some(pidfd),
             untold: Untold::Spawned,
         }
@@ -72,6 +84,11 @@ impl Launch {
 
     pub(super) fn is_living(&self) -> bool {
         self.gone.is_none()
+    }
+
+    /// Whether its leader is reaped and no member is among the keeper's children.
+    pub(super) fn has_left_the_tree(&self) -> bool {
+        self.status.is_some() && self.members.is_empty()
     }
 
     /// Whether this process is the leader: its number is that only until the leader is reaped.
@@ -87,12 +104,14 @@ impl Launch {
                 ordinal,
                 pid: self.leader.pid,
                 start_time: self.leader.start_time,
+                limits: self.limits,
             }),
             Untold::Exited => self.status.map(|status| Event::Exited { ordinal, status }),
             Untold::Gone => self.gone.map(|evidence| Event::Gone {
                 ordinal,
                 evidence,
                 killed: self.killed,
+                out_of_memory: self.out_of_memory,
             }),
             Untold::Nothing => None,
         }
@@ -129,6 +148,7 @@ impl Launch {
             exit_status: self.status,
             killed: self.killed,
             evidence: self.gone,
+            out_of_memory: self.out_of_memory,
         }
     }
 }

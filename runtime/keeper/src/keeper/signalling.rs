@@ -70,6 +70,7 @@ fn interrupt(launch: &mut Launch, children: &Children) {
 }
 
 fn kill(launch: &mut Launch, children: &mut Children, reach: Reach) {
+    kill_group(launch, reach);
     for pid in &launch.members {
         if reach == Reach::Descendants {
             // Below a member that does not die, nobody is handed to the keeper.
@@ -81,6 +82,17 @@ fn kill(launch: &mut Launch, children: &mut Children, reach: Reach) {
         if let Some(child) = children.get_mut(pid) {
             kill_child(child);
         }
+    }
+}
+
+/// First of all: nobody forks out of a group that is killed. Those in it that the tree does not have were put there, or
+/// hide; nobody else will say that they were killed.
+fn kill_group(launch: &mut Launch, reach: Reach) {
+    let Some(group) = &launch.group else { return };
+    if !launch.group_killed || reach == Reach::Descendants {
+        launch.killed |= launch.has_left_the_tree() && group.is_populated().unwrap_or(false);
+        // A group that cannot be killed leaves the tree.
+        launch.group_killed = group.kill().is_ok();
     }
 }
 

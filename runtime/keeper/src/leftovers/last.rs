@@ -44,6 +44,9 @@ pub struct LastLaunch {
     pub killed: bool,
     /// What shows that its family is gone.
     pub evidence: Option<Evidence>,
+    /// Whether the kernel ended a member of its family for want of memory.
+    #[serde(default)]
+    pub out_of_memory: bool,
 }
 
 impl KeeperLast {
@@ -138,6 +141,7 @@ mod tests {
             }),
             killed: true,
             evidence: Some(Evidence::Tree),
+            out_of_memory: false,
         };
         KeeperLast::new("boot".into(), identity, vec![launch])
     }

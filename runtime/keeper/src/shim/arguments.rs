@@ -32,12 +32,13 @@ impl Arguments {
         request: &SpawnRequest,
         keeper: ProcessId,
         soft_open_files: Option<u64>,
+        limits: Limits,
     ) -> Self {
         Self {
             keeper,
             mark: request.mark,
             soft_open_files,
-            limits: request.limits,
+            limits,
             user: request.user.clone(),
             working_dir: request.working_dir.clone(),
             program: request.program.clone(),
@@ -76,6 +77,8 @@ impl Arguments {
             limits: Limits {
                 open_files: parse_number(&next()?)?,
                 memory_bytes: parse_number(&next()?)?,
+                // Nothing that a process could set for itself.
+                ..Limits::default()
             },
             user: parse_user(&next()?)?,
             working_dir: next()?.into(),
@@ -165,7 +168,7 @@ mod tests {
             working_dir: "/tmp".into(),
             limits: Limits {
                 open_files: Some(9),
-                memory_bytes: None,
+                ..Limits::default()
             },
             user: Some(UserIds {
                 user: 1,
@@ -177,7 +180,12 @@ mod tests {
 
     #[test]
     fn arguments_round_trip() {
-        let arguments = Arguments::of(&request(), ProcessId::current(), Some(1024));
+        let arguments = Arguments::of(
+            &request(),
+            ProcessId::current(),
+            Some(1024),
+            request().limits,
+        );
         assert_eq!(
             Arguments::parse(arguments.clone().into_arguments()),
             Some(arguments)

@@ -160,6 +160,19 @@ fn parse_launch_text(environment: &[u8]) -> Option<LaunchText> {
     Some(LaunchText(str::from_utf8(text).ok()?.to_owned()))
 }
 
+/// Reads the text of `/proc/PID/cgroup`: a line for each hierarchy. A zombie's too.
+///
+/// # Errors
+///
+/// `NotFound`: there is no such process (any more).
+pub(crate) fn groups(pid: ProcessId) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    fs::File::open(format!("/proc/{pid}/cgroup"))?
+        .read_to_end(&mut text)
+        .map_err(gone)?;
+    Ok(text)
+}
+
 /// Takes the number of a child that std started.
 pub(crate) fn child_id(number: u32) -> io::Result<ProcessId> {
     i32::try_from(number)

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cgroup::EnforcedLimits;
 use crate::identity::{ProcessId, ProcessIdentity, StartTime};
 use crate::mark::Ordinal;
 use crate::outcome::{Evidence, ExitStatus};
@@ -29,6 +30,8 @@ pub enum Event {
         pid: ProcessId,
         /// When the leader started.
         start_time: StartTime,
+        /// What holds its limits.
+        limits: EnforcedLimits,
     },
     /// The request started nothing.
     Refused {
@@ -52,6 +55,8 @@ pub enum Event {
         evidence: Evidence,
         /// Whether SIGKILL, the keeper's or anyone's, ended a member.
         killed: bool,
+        /// Whether the kernel ended a member for want of memory, as far as its control group says.
+        out_of_memory: bool,
     },
     /// The processes that no launch can be found for, whenever that list changes; it may be empty again. While one
     /// lives, no launch that started before it is reported `Gone`.
@@ -90,6 +95,7 @@ mod tests {
                 ordinal,
                 pid,
                 start_time: StartTime(4),
+                limits: EnforcedLimits::default(),
             },
             Event::Refused {
                 ordinal: None,
@@ -106,6 +112,7 @@ mod tests {
                 ordinal,
                 evidence: Evidence::Tree,
                 killed: true,
+                out_of_memory: false,
             },
             largest(),
         ] {

@@ -81,15 +81,20 @@ impl fmt::Debug for SpawnRequest {
     }
 }
 
-/// Resource limits of one plugin, set by rlimit (SUP-30); what is `None` stays as the keeper has it.
+/// Limits of one plugin (SUP-30), held by its control group where that can, else by rlimit where there is one; what is
+/// `None` stays as the keeper has it. [`Event::Spawned`](super::Event::Spawned) says what holds them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
     /// Open files (`RLIMIT_NOFILE`, soft and hard).
     pub open_files: Option<u64>,
-    /// Private writable memory of each process, in bytes (`RLIMIT_DATA`, soft and hard). Address space is not limited:
-    /// runtimes reserve far more of it than they use.
+    /// Memory in bytes: of the family (`memory.max`), else private writable memory of each process (`RLIMIT_DATA`, soft
+    /// and hard). Address space is not limited: runtimes reserve far more of it than they use.
     pub memory_bytes: Option<u64>,
+    /// Processes and threads of the family (`pids.max`), else not enforced.
+    pub processes: Option<u64>,
+    /// Processor time of the family, in thousandths of one processor (`cpu.max`), else not enforced.
+    pub cpu_thousandths: Option<u64>,
 }
 
 /// Whom to run as (SUP-30). Needs root, or CAP_SETUID, CAP_SETGID and CAP_KILL; a failure ends the launch.
@@ -131,7 +136,8 @@ mod tests {
             working_dir: "/".into(),
             limits: Limits {
                 open_files: Some(1),
-                memory_bytes: None,
+                cpu_thousandths: Some(2),
+                ..Limits::default()
             },
             user: Some(UserIds {
                 user: 1,

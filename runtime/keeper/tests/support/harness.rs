@@ -19,13 +19,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use treewarden_keeper::leftovers::{NodeMarks, scan_marked};
+use treewarden_keeper::leftovers::{NodeMarks, scan_marked, sweep_groups};
 use treewarden_keeper::system::process;
 use treewarden_keeper::system::wait;
 use treewarden_keeper::wire::{Event, Limits, Request, SpawnRequest};
 use treewarden_keeper::{
-    Evidence, ExitStatus, KeeperOptions, KeeperProcess, LaunchText, Link, Mark, NodeTag, Ordinal,
-    ProcessId, start,
+    CgroupUse, Evidence, ExitStatus, KeeperOptions, KeeperProcess, LaunchText, Link, Mark, NodeTag,
+    Ordinal, ProcessId, start,
 };
 
 pub const BOUND: Duration = Duration::from_secs(20);
@@ -61,6 +61,8 @@ pub struct Keeper {
     pub process: KeeperProcess,
     pub data: tempfile::TempDir,
     pub node: NodeMarks,
+    /// Where it makes its groups, if it does.
+    pub groups: Option<PathBuf>,
     pub seen: Vec<Event>,
     next: u64,
 }
@@ -73,7 +75,29 @@ pub struct Plugin {
     pub stdout: File,
 }
 
-pub fn options(data: &Path) -> KeeperOptions {
+/// The tests of families run three times, each time as a test program of another name.
+pub fn cgroup_use() -> CgroupUse {
+    match env!("CARGO_CRATE_NAME") {
+        "families" => CgroupUse::Off,
+        "families_without_kill" => CgroupUse::WithoutKill,
+        _ => CgroupUse::WhereWritable,
+    }
+}
+
+/// The folder in which keepers of this test's node make their groups; `None` if it can't be written.
+pub fn groups_folder(node: &NodeMarks) -> Option<PathBuf> {
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+    let own = Path::new(mount.split(' ').nth(4)?).join(own);
+    let probe = own.join(format!("probe-{}", node.id));
+    std::fs::create_dir(&probe).ok()?;
+    std::fs::remove_dir(&probe).unwrap();
+    Some(own.join(format!("treewarden-{}", node.id)))
+}
+
+pub fn options(data: &Path, cgroup: CgroupUse) -> KeeperOptions {
     KeeperOptions {
         program: program(),
         args: vec!["keeper".into()],
@@ -81,18 +105,26 @@ pub fn options(data: &Path) -> KeeperOptions {
         shim_args: vec!["shim".into()],
         data_dir: data.to_owned(),
         soft_open_files: Some(1000),
+        cgroup,
     }
 }
 
 impl Keeper {
     pub fn start() -> Self {
+        Self::start_with(cgroup_use())
+    }
+
+    pub fn start_with(cgroup: CgroupUse) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let (link, process) = start(&options(data.path())).unwrap();
+        let (link, process) = start(&options(data.path(), cgroup)).unwrap();
+        let node = new_node();
+        let groups = groups_folder(&node).filter(|_| cgroup != CgroupUse::Off);
         let mut keeper = Self {
             link: Some(link),
             process,
             data,
-            node: new_node(),
+            node,
+            groups,
             seen: Vec::new(),
             next: 1,
         };
@@ -269,11 +301,27 @@ impl Keeper {
                 ordinal,
                 evidence,
                 killed,
+                out_of_memory: false,
             } if *ordinal == wanted => Some((*evidence, *killed)),
             _ => None,
         });
-        assert_eq!(evidence, Evidence::Tree);
+        assert_eq!(evidence, self.evidence());
         killed
+    }
+
+    /// Removes the groups that a killed keeper has left.
+    pub fn sweep(&self) {
+        eventually("no group is left", || {
+            sweep_groups(&self.node).unwrap() == 0
+        });
+    }
+
+    /// The best evidence that it can give.
+    pub fn evidence(&self) -> Evidence {
+        match self.groups {
+            Some(_) => Evidence::Cgroup,
+            None => Evidence::Tree,
+        }
     }
 
     /// Whether an event of this kind comes within a time in which it surely would if it came at all.
@@ -328,6 +376,9 @@ impl Drop for Keeper {
             "the keeper does not end"
         );
         wait::reap(self.process.pid).ok();
+        if let Some(groups) = self.groups.as_ref().filter(|_| !std::thread::panicking()) {
+            assert!(!groups.exists(), "groups are left: {}", groups.display());
+        }
     }
 }
 
@@ -374,6 +425,13 @@ impl Plugin {
         )
         .unwrap()
     }
+}
+
+/// Notes that a test could not show anything here, and why.
+pub fn skipped(test: &str, why: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/skipped");
+    let file = File::options().create(true).append(true).open(path);
+    writeln!(file.unwrap(), "{test} {why}").unwrap();
 }
 
 /// Whether a descriptor gets ready in time.

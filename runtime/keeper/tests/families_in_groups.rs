@@ -1,0 +1,4 @@
+//! The tests of families, with control groups.
+
+#[path = "families.rs"]
+mod families;
