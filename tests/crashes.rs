@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use treewarden_kit::process::{self, Signal, alive};
-use treewarden_kit::{Entry, Node, skipped, wait_for, wait_until};
+use treewarden_kit::{Entry, Node, groups, skipped, wait_for, wait_until};
 
 const BOUND: Duration = Duration::from_secs(15);
 
@@ -191,7 +191,7 @@ fn exit_status_is_the_plugins_own() {
             (&expected, &json!("exited")),
             "{fault}: {ended:#}"
         );
-        assert_eq!(ended["evidence"], "tree");
+        assert_eq!(ended["evidence"], groups::best_evidence());
     }
 }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use treewarden_kit::process::{self, Signal};
-use treewarden_kit::{Entry, Node, Stopwatch, wait_until};
+use treewarden_kit::{Entry, Node, Stopwatch, groups, wait_until};
 
 const BOUND: Duration = Duration::from_secs(10);
 
@@ -214,7 +214,7 @@ fn verbs_of_the_command_line_say_how_it_ended() {
     let text = stdout(&stopped);
     assert!(
         text.starts_with("ledger: exited (exit code 0) in ")
-            && text.ends_with(" ms, evidence tree\n"),
+            && text.ends_with(&format!(" ms, evidence {}\n", groups::best_evidence())),
         "{text}"
     );
     assert_eq!(

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use treewarden_kit::process::{self, alive};
-use treewarden_kit::{Entry, Node, Stopwatch, boottime, rounds, wait_for, wait_until};
+use treewarden_kit::{Entry, Node, Stopwatch, boottime, groups, rounds, wait_for, wait_until};
 
 /// How much later than written a step may be on a busy machine.
 const SLACK_MS: i64 = 600;
@@ -60,7 +60,7 @@ fn graceful_stop_runs_finalizers_and_says_how_it_ended() {
     assert_eq!(result["launch"], status["launch"]);
     assert_eq!(result["outcome"], "exited");
     assert_eq!(result["cause"], "requested");
-    assert_eq!(result["evidence"], "tree");
+    assert_eq!(result["evidence"], groups::best_evidence());
     assert_eq!(result["exit_status"], json!({ "code": 0, "signal": null }));
     assert_eq!(result["cleanup_error"], Value::Null);
     assert!(result["duration_ms"].as_u64().unwrap() < 500, "{result:#}");
@@ -125,7 +125,7 @@ fn ladder_of_a_plugin_that_ignores_everything_has_the_written_times() {
     takes("the whole stop", answered - asked, 7000);
     assert_eq!(result["outcome"], "killed");
     assert_eq!(result["exit_status"], json!({ "code": null, "signal": 9 }));
-    assert_eq!(result["evidence"], "tree");
+    assert_eq!(result["evidence"], groups::best_evidence());
     assert_eq!(
         causes(&result),
         ["graceful_stop_timeout", "local_termination_timeout"],
@@ -334,7 +334,7 @@ fn daemon_in_its_own_session_without_environment_does_not_survive_and_lets_no_re
     );
     assert_eq!(
         (&result["evidence"], &result["cause"]),
-        (&json!("tree"), &json!("replaced"))
+        (&json!(groups::best_evidence()), &json!("replaced"))
     );
     assert!(!alive(first));
     let trace = node.trace();

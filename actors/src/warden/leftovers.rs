@@ -10,8 +10,8 @@ use treewarden_model::outcome::{Cause, Ending, Evidence, Outcome, StopResult};
 use treewarden_model::time::{Clock as _, Timestamp};
 use treewarden_runtime::launcher::LaunchTag;
 use treewarden_runtime::local;
-use treewarden_runtime::processes::LaunchText;
 use treewarden_runtime::processes::leftovers::{self, KeeperLast, KeeperState, NodeMarks};
+use treewarden_runtime::processes::{LaunchText, Ordinal};
 use treewarden_storage::{LaunchRecord, LaunchRecordKey};
 
 use super::{LOOK_AGAIN, evidence, exit_status};
@@ -27,9 +27,12 @@ pub(super) async fn deal_with(hub: &Arc<Hub>, data_dir: &Path, open: Vec<LaunchR
     wait_for_keeper(hub, data_dir, began).await;
     let last = read_last(data_dir).await;
     let killed = kill_marked(hub).await;
-    sweep_groups(hub).await;
+    let in_groups = sweep_groups(hub).await;
     for record in open {
-        let ending = ending_of(hub, &record, last.as_ref(), &killed, began);
+        let mut ending = ending_of(hub, &record, last.as_ref(), &killed, began);
+        if in_groups.contains(&Ordinal::new(record.ordinal.0)) {
+            ending.outcome = Outcome::Killed;
+        }
         let result = StopResult {
             entry: record.entry.clone(),
             instance: record.instance.clone(),
@@ -88,22 +91,31 @@ async fn read_last(data_dir: &Path) -> Option<KeeperLast> {
     }
 }
 
-/// What has hidden its marks is still in its launch's control group; and a keeper that was killed leaves groups behind. Waits until
-/// none is left.
-pub(super) async fn sweep_groups(hub: &Hub) {
+/// What has hidden its marks is still in its launch's control group, and a keeper that was killed leaves its groups behind. Waits until
+/// none is left, and says whose were not empty.
+pub(super) async fn sweep_groups(hub: &Hub) -> BTreeSet<Ordinal> {
     let mut wait = LOOK_AGAIN.0;
+    let mut found = BTreeSet::new();
     loop {
         let marks = marks(hub);
         match tokio::task::spawn_blocking(move || leftovers::sweep_groups(&marks)).await {
-            Ok(Ok(0)) | Err(_) => return,
+            Ok(Ok(left)) if left.is_empty() => return found,
             Ok(Ok(left)) => {
-                tracing::debug!(left, "Control groups of earlier launches are not empty yet")
+                for launch in left.into_iter().filter_map(|group| group.launch) {
+                    if found.insert(launch) {
+                        tracing::warn!(
+                            ordinal = launch.get(),
+                            "Processes of an earlier launch were still in its control group and are killed"
+                        );
+                    }
+                }
             }
+            // The tree and the marks have said all that can be known then.
             Ok(Err(error)) => {
-                // Without groups the tree and the marks have said all that can be known.
                 tracing::warn!(error = %error, "Control groups of earlier launches can't be looked for");
-                return;
+                return found;
             }
+            Err(_) => return found,
         }
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LOOK_AGAIN.1);

@@ -88,10 +88,9 @@ impl Groups {
     ) -> Option<(Group, EnforcedLimits)> {
         let name = folder_name(node)?;
         let parent = self.location.folder.join(&name);
-        if self.made.as_ref() != Some(&parent) {
-            make(&parent).ok()?;
-            self.made = Some(parent.clone());
-        }
+        // Each time: whoever tidies up may have taken the empty folder away.
+        make(&parent).ok()?;
+        self.made = Some(parent.clone());
         let folder = parent.join(ordinal.to_string());
         let path = self.location.path_below(&format!("{name}/{ordinal}"));
         let group = Group::new(folder, path, self.use_kill);

@@ -10,7 +10,7 @@ mod last;
 mod lock;
 mod marked;
 
-pub use groups::sweep_groups;
+pub use groups::{LeftGroup, sweep_groups};
 pub use last::{KeeperLast, LastError, LastLaunch, read_last};
 pub use lock::{KeeperState, probe_keeper, wait_for_keeper};
 pub use marked::{MarkedProcess, NodeMarks, kill_marked, scan_marked};

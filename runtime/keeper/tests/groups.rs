@@ -286,6 +286,23 @@ fn groups_do_not_pile_up() {
     assert_eq!(count(), 0);
 }
 
+/// S46: a shim that ends before it can be put into its group is no reason to do without groups.
+#[test]
+fn launches_that_end_at_once_do_not_turn_groups_off() {
+    let Some(mut keeper) = keeper("launches_that_end_at_once_do_not_turn_groups_off") else {
+        return;
+    };
+    for _ in 0..rounds(50) {
+        let mut request = keeper.request("true", &[]);
+        request.working_dir = "/nowhere".into();
+        let plugin = keeper.spawn_request(request);
+        assert_eq!(gone(&mut keeper, &plugin), (Evidence::Cgroup, false));
+        keeper.seen.clear();
+    }
+    let plugin = keeper.shell("exit 0");
+    assert_eq!(gone(&mut keeper, &plugin), (Evidence::Cgroup, false));
+}
+
 /// SUP-22, S46: the keeper of a lost node ends what is in the groups, says so, and leaves none.
 #[test]
 fn lost_node_leaves_no_group() {
@@ -325,9 +342,13 @@ fn sweep_kills_what_has_hidden_its_marks() {
     assert_eq!(scan_marked(&keeper.node).unwrap(), []);
     assert!(is_living(daemon));
 
+    let mut found = Vec::new();
     eventually("no group is left", || {
-        sweep_groups(&keeper.node).unwrap() == 0
+        let left = sweep_groups(&keeper.node).unwrap();
+        found.extend(left.iter().filter_map(|group| group.launch));
+        left.is_empty()
     });
+    assert_eq!(found.first(), Some(&plugin.ordinal));
     assert!(!keeper.groups.as_ref().unwrap().exists());
     let mut statuses = Vec::<(ProcessId, ExitStatus)>::new();
     eventually("no child is left", || {
@@ -336,7 +357,44 @@ fn sweep_kills_what_has_hidden_its_marks() {
         pass.state == OrphanState::Done
     });
     assert!(statuses.contains(&(daemon, SIGKILL)));
-    assert_eq!(sweep_groups(&keeper.node).unwrap(), 0, "and again");
+    assert_eq!(sweep_groups(&keeper.node).unwrap(), [], "and again");
+}
+
+/// SUP-30: below a delegated group the node sits in a room of its own, and its launches' groups beside that, where they
+/// can be given controllers.
+#[test]
+fn groups_are_made_in_the_delegated_group_above() {
+    let Some(outer) = keeper("groups_are_made_in_the_delegated_group_above") else {
+        return;
+    };
+    let above = outer.groups.as_ref().unwrap().parent().unwrap().to_owned();
+    let delegated = above.join(format!("delegated-{}", outer.node.id));
+    let room = delegated.join("room");
+    fs::create_dir_all(&room).unwrap();
+    let attribute = rustix::fs::setxattr(
+        &delegated,
+        "trusted.delegate",
+        b"1",
+        rustix::fs::XattrFlags::empty(),
+    );
+    let own = std::process::id().to_string();
+    fs::write(room.join("cgroup.procs"), &own).unwrap();
+    let mut inner = Keeper::start();
+    // The keeper is in the room; this process, which is to remove it, is not any more.
+    fs::write(above.join("cgroup.procs"), &own).unwrap();
+    let mut plugin = inner.shell("read line");
+    let place = format!("treewarden-{}/{}", inner.node.id, plugin.ordinal);
+    let (in_delegated, in_room) = (delegated.join(&place), room.join(&place));
+    assert_eq!(
+        (in_delegated.exists(), in_room.exists()),
+        (attribute.is_ok(), attribute.is_err())
+    );
+    plugin.write("\n");
+    assert_eq!(gone(&mut inner, &plugin), (Evidence::Cgroup, false));
+    drop(inner);
+    assert!(!in_delegated.parent().unwrap().exists());
+    fs::remove_dir(&room).unwrap();
+    fs::remove_dir(&delegated).unwrap();
 }
 
 /// SUP-30: each limit says what holds it: the group where it has the controller, else rlimit, else nothing.

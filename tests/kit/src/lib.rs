@@ -18,6 +18,7 @@
 pub mod binaries;
 pub mod entry;
 pub mod freezer;
+pub mod groups;
 pub mod node;
 pub mod process;
 pub mod rounds;

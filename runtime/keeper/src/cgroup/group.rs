@@ -10,6 +10,7 @@ use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::location::own_path;
 use crate::identity::ProcessId;
+use crate::mark::Ordinal;
 use crate::system::process;
 
 /// Groups below one that are looked into; a family may make its own.
@@ -35,6 +36,12 @@ impl Group {
 
     pub(super) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The launch that it was made for, by its name.
+    pub(crate) fn ordinal(&self) -> Option<Ordinal> {
+        let name = self.folder.file_name()?.to_str()?;
+        name.parse().ok().map(Ordinal::new)
     }
 
     /// Moves a process into it.

@@ -98,6 +98,10 @@ impl Spawner {
         let Err(error) = found.admit(launch.leader.pid) else {
             return Ok(());
         };
+        // It has ended already, at the gate or before: whatever it was in holds nobody of it.
+        if error.raw_os_error() == Some(libc::ESRCH) {
+            return Ok(());
+        }
         self.groups = None;
         if limits.needs_group() {
             let text = format!("it could not be put into its control group: {error}");

@@ -4,9 +4,17 @@ use std::io;
 
 use super::marked::NodeMarks;
 use crate::cgroup;
+use crate::mark::Ordinal;
 
-/// Kills whoever is in a control group of the node's launches, removes the groups that are empty, and returns how many
-/// are left, for the caller to come back after a short wait until none is (S46). Finds what has hidden its marks.
+/// A control group that is not empty yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftGroup {
+    /// The launch that it was made for; `None` if the keeper did not make it.
+    pub launch: Option<Ordinal>,
+}
+
+/// Removes the control groups of the node's launches that are empty, sends SIGKILL to everyone in the others, and returns
+/// those, for the caller to come back after a short wait until there are none (S46). Finds what has hidden its marks.
 ///
 /// Only while no keeper of the node lives, and for groups below the caller's own: an earlier start of the node in another
 /// place of the hierarchy has left its groups there.
@@ -14,15 +22,17 @@ use crate::cgroup;
 /// # Errors
 ///
 /// The node's folder of groups cannot be listed.
-pub fn sweep_groups(node: &NodeMarks) -> io::Result<usize> {
-    let mut left = 0;
+pub fn sweep_groups(node: &NodeMarks) -> io::Result<Vec<LeftGroup>> {
+    let mut left = Vec::new();
     for group in cgroup::left_behind(&node.id)? {
         if group.remove().is_err() {
-            left += 1;
             group.kill().ok();
+            left.push(LeftGroup {
+                launch: group.ordinal(),
+            });
         }
     }
-    if left == 0 {
+    if left.is_empty() {
         cgroup::forget(&node.id);
     }
     Ok(left)
