@@ -95,7 +95,10 @@ fn first_hour_with_the_examples() {
     assert!(lines_in_ledger(&node) >= kept);
 
     let told = text(&node.cli(&["entry", "stop", "ledger"]));
-    assert!(told.contains("exited") && told.contains("evidence "), "{told}");
+    assert!(
+        told.contains("exited") && told.contains("evidence "),
+        "{told}"
+    );
     let writer = node.entry("writer");
     assert_eq!(
         (&writer["state"], &writer["last_stop"]["outcome"]),
