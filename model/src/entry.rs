@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A launch is asked for only when no other of the entry exists (SUP-02): `live` is true from the effect [`Effect::Launch`] to the
-//! event that says the launch is gone, and [`Entry::settle`], which alone asks for launches, is only reached when it is false.
+//! event that says the launch is gone, and `Entry::settle`, which alone asks for launches, is only reached when it is false.
 
 mod answer;
 mod reason;

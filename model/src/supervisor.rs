@@ -102,7 +102,7 @@ impl Supervisor {
         }
     }
 
-    /// Adds an entry. It is not looked at before [`Self::look`].
+    /// Adds an entry. It is not looked at before [`Self::look_at_all`].
     pub fn add(&mut self, name: EntryName, offer: Offer, entry: Entry) {
         self.enlist(&name, &offer);
         self.members.insert(

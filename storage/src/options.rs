@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Free space that is kept in reserve unless configured otherwise (`node.storage_floor`, SUP-38), in bytes.
 pub const STORAGE_FLOOR: u64 = 64 * 1024 * 1024;
 
-/// Options of [`crate::open`].
+/// Options of [`crate::open()`].
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
     /// Bytes that must stay free for launches and new rows to be accepted. Default 64 MiB.

@@ -109,7 +109,7 @@ fn remove_half_written_snapshots(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens or creates the database; `cache` in bytes. May panic or take for ever on a damaged one: see [`crate::open`] for the guard around it.
+/// Opens or creates the database; `cache` in bytes. May panic or take for ever on a damaged one: see [`crate::open()`] for the guard around it.
 pub(crate) fn open(directory: &Path, cache: u64) -> Result<SledStore, OpenFailure> {
     DirBuilder::new()
         .recursive(true)
