@@ -171,3 +171,32 @@ fn panic_at_any_point_of_a_launch_is_survived() {
         assert_eq!(node.stop("a")["outcome"], "exited", "{point}");
     }
 }
+
+/// SUP-38: what could not be stored is not answered as done; nothing else is lost with it.
+#[test]
+fn stop_that_is_not_on_disk_is_no_success() {
+    let Some(mut node) = node_with(
+        "stop_that_is_not_on_disk_is_no_success",
+        "persist.fails",
+        "return",
+    ) else {
+        return;
+    };
+    node.wait_running("a");
+    let (status, body) = node.verb("a", "stop");
+    assert_eq!(
+        (status, &body["code"]),
+        (503, &json!("store_failed")),
+        "{body:#}"
+    );
+    assert_eq!(
+        node.state("a"),
+        "stopped",
+        "the process was stopped all the same"
+    );
+    assert!(node.processes_of("a").is_empty());
+    node.set_environment(Vec::new());
+    node.restart();
+    node.wait_running("a");
+    assert_eq!(node.verb("a", "stop").0, 200);
+}

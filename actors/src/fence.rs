@@ -1,7 +1,8 @@
-//! Keeps an answer back until what it says is on disk ("an answer that says done is on disk before it is sent").
+//! Keeps an answer back until what it says is on disk ("an answer that says done is on disk before it is sent"), and turns it into an error
+//! when it could not be written. A failed store stays failed (SUP-38), so a failure here stays too.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Notify;
 
@@ -9,6 +10,7 @@ use tokio::sync::Notify;
 pub(crate) struct Fence {
     open: AtomicUsize,
     passed: Notify,
+    failure: OnceLock<String>,
 }
 
 /// A store command under way.
@@ -19,6 +21,11 @@ impl Fence {
     pub(crate) fn begin(self: &Arc<Self>) -> UnderWay {
         self.open.fetch_add(1, Ordering::SeqCst);
         UnderWay(self.clone())
+    }
+
+    /// Why something that was to be stored is not; the first failure.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
     }
 
     pub(crate) fn is_clear(&self) -> bool {
@@ -34,6 +41,13 @@ impl Fence {
             }
             passed.await;
         }
+    }
+}
+
+impl UnderWay {
+    /// The command failed.
+    pub(crate) fn fail(&self, why: &impl std::fmt::Display) {
+        self.0.failure.get_or_init(|| why.to_string());
     }
 }
 

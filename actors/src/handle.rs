@@ -61,6 +61,7 @@ impl NodeHandle {
     /// See [`EntryError`].
     pub async fn start(&self, name: &str) -> Result<Started, EntryError> {
         let cell = self.cell(name)?;
+        self.store_takes_launches()?;
         let mut waiter = self.ask(&cell, Event::Start)?;
         match tokio::time::timeout(START_ANSWER, waiter.answer()).await {
             Ok(answer) => {
@@ -106,6 +107,7 @@ impl NodeHandle {
     /// See [`EntryError`].
     pub async fn restart(&self, name: &str) -> Result<Restarted, EntryError> {
         let cell = self.cell(name)?;
+        self.store_takes_launches()?;
         let before = cell.launch().map(|launch| launch.tag.launch);
         let mut waiter = self.ask(&cell, Event::Restart)?;
         loop {
@@ -261,6 +263,14 @@ impl NodeHandle {
             .ok_or_else(|| EntryError::NotFound(cell.name.to_string()))
     }
 
+    /// After a failed write nothing new is started (SUP-38): said at once, rather than by launches that fail one after another.
+    fn store_takes_launches(&self) -> Result<(), EntryError> {
+        match self.hub.store.health() {
+            StoreHealth::Failed(why) => Err(EntryError::StoreFailed(why.to_string())),
+            StoreHealth::Open | StoreHealth::Low => Ok(()),
+        }
+    }
+
     fn ask(&self, cell: &Arc<EntryCell>, verb: fn(Ask) -> Event) -> Result<Waiter, EntryError> {
         if self.hub.is_shutting_down() {
             return Err(EntryError::ShuttingDown);
@@ -268,17 +278,22 @@ impl NodeHandle {
         self.hub.ask(cell, verb)
     }
 
-    fn judge(&self, cell: &EntryCell, answer: Option<Answer>) -> Result<Answer, EntryError> {
+    fn judge(
+        &self,
+        cell: &EntryCell,
+        answer: Option<Result<Answer, String>>,
+    ) -> Result<Answer, EntryError> {
         let name = cell.name.clone();
         match answer {
-            Some(Answer::Refused(refusal)) => Err(match refusal {
+            Some(Ok(Answer::Refused(refusal))) => Err(match refusal {
                 Refusal::Unconfirmed(result) => EntryError::Unconfirmed(result),
                 Refusal::Removing => EntryError::Removing(name),
                 Refusal::ShuttingDown => EntryError::ShuttingDown,
                 Refusal::Superseded => EntryError::Superseded(name),
                 Refusal::Failed(why) => EntryError::Failed { name, why },
             }),
-            Some(answer) => Ok(answer),
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(why)) => Err(EntryError::StoreFailed(why)),
             None => Err(EntryError::ShuttingDown),
         }
     }

@@ -61,7 +61,7 @@ pub trait ConfigSource: Send + Sync + 'static {
 }
 
 /// Who waits for an answer, and of which entry.
-type Asked = (Arc<EntryCell>, oneshot::Sender<Answer>);
+type Asked = (Arc<EntryCell>, oneshot::Sender<Result<Answer, String>>);
 
 pub(crate) struct Hub {
     pub(crate) clock: Arc<SystemClock>,

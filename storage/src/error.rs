@@ -31,7 +31,7 @@ pub enum OpenError {
         known: u32,
     },
     /// It is damaged (SUP-19).
-    #[error("{} is corrupt: {what}; it was left as it is, run \"treewarden repair\" to quarantine and rebuild it", path.display())]
+    #[error("{} is corrupt: {what}; it was left as it is; this version can not repair it: put back a copy made while the node was stopped, or move it away and start afresh", path.display())]
     Corrupt {
         /// The damaged file or directory.
         path: PathBuf,

@@ -28,7 +28,9 @@ fn refused_untouched(directory: &Path, expected: impl Fn(&OpenError) -> bool) {
 }
 
 fn is_corrupt(error: &OpenError) -> bool {
-    matches!(error, OpenError::Corrupt { .. }) && error.to_string().contains("treewarden repair")
+    matches!(error, OpenError::Corrupt { .. })
+        && error.to_string().contains("left as it is")
+        && error.to_string().contains("put back a copy")
 }
 
 /// SUP-19

@@ -59,6 +59,9 @@ fn store(hub: &Arc<Hub>, cell: &Arc<EntryCell>, wish: Wish) {
         while let Some((wish, waiting)) = next(&cell) {
             if let Err(error) = write(&hub, &cell, wish).await {
                 tracing::error!(entry = %cell.name, error = %error, "What is wanted of an entry could not be stored");
+                for answer in &waiting {
+                    answer.fail(&error);
+                }
             }
             drop(waiting);
         }
@@ -73,6 +76,7 @@ fn next(cell: &EntryCell) -> Option<(Wish, Vec<UnderWay>)> {
 }
 
 async fn write(hub: &Hub, cell: &EntryCell, wish: Wish) -> Result<(), StoreError> {
+    fail::fail_point!("persist.fails", |_| Err(StoreError::Closed));
     match wish {
         Wish::Want(desired) => hub.store.set_desired(&cell.name, desired).await,
         // Declared again meanwhile, under the same name: its wishes are not ours to forget.

@@ -19,12 +19,12 @@ pub(crate) struct Waiter {
     hub: Arc<Hub>,
     cell: Arc<EntryCell>,
     ask: Ask,
-    answer: oneshot::Receiver<Answer>,
+    answer: oneshot::Receiver<Result<Answer, String>>,
 }
 
 impl Waiter {
-    /// The answer; `None`: the node is going.
-    pub(crate) async fn answer(&mut self) -> Option<Answer> {
+    /// The answer, or why what it says is not on disk; `None`: the node is going.
+    pub(crate) async fn answer(&mut self) -> Option<Result<Answer, String>> {
         (&mut self.answer).await.ok()
     }
 }
@@ -92,13 +92,27 @@ impl Hub {
             return;
         };
         cell.waiting.fetch_sub(1, Ordering::SeqCst);
+        let send = move |cell: &EntryCell| {
+            let stored = cell
+                .fence
+                .failure()
+                .map_or(Ok(()), |why| Err(why.to_owned()));
+            // What was refused, or changed nothing, needs no disk.
+            let unaffected = matches!(answer, Answer::Refused(_) | Answer::Reset);
+            reply
+                .send(if unaffected {
+                    Ok(answer)
+                } else {
+                    stored.map(|()| answer)
+                })
+                .ok();
+        };
         if cell.fence.is_clear() {
-            reply.send(answer).ok();
-            return;
+            return send(&cell);
         }
         task::spawn("answer", async move {
             cell.fence.clear().await;
-            reply.send(answer).ok();
+            send(&cell);
         });
     }
 

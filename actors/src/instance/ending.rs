@@ -65,6 +65,7 @@ pub(super) fn confirmed(hub: &Arc<Hub>, cell: &Arc<LaunchCell>, ending: Ending) 
         };
         if let Err(error) = store.store.record_end(key, row, at).await {
             tracing::error!(error = %error, "The end of a launch could not be stored");
+            under_way.fail(&error);
         }
         fail::fail_point!("end.recorded");
         drop(under_way);

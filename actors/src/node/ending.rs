@@ -102,7 +102,7 @@ async fn stop_entries(hub: &Arc<Hub>) -> Event {
         .collect();
     let mut left = Vec::new();
     for (name, mut waiter) in waiting {
-        if let Some(Answer::Stopped(Some(result))) = waiter.answer().await
+        if let Some(Ok(Answer::Stopped(Some(result)))) = waiter.answer().await
             && result.ending.outcome == Outcome::TerminationUnconfirmed
         {
             left.push(format!("{name} (launch {})", result.launch));

@@ -43,7 +43,7 @@ impl From<EntryError> for Problem {
                 tracing::error!(error, "a request failed because the store failed");
                 Self::new(
                     Code::StoreFailed,
-                    "The node's store failed, so nothing durable can be done; its log says why. What runs is still supervised.",
+                    "The node's store failed, so what was asked is not on disk: a process may have been stopped, but that will not hold over a restart. The log says why; what runs is still supervised.",
                 )
             }
         }
