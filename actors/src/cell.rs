@@ -108,6 +108,8 @@ pub(crate) struct LaunchCell {
     /// of launches must never be behind what else is stored).
     pub(crate) recorded: Arc<tokio::sync::Mutex<bool>>,
     pub(crate) exits: Mutex<Exits>,
+    /// Something that [`Exits`] waits for was posted.
+    pub(crate) judged: tokio::sync::Notify,
     pub(crate) entry: Arc<EntryCell>,
     pub(crate) actor_starts: AtomicU64,
 }

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use treewarden_model::launch::Event;
 use treewarden_runtime::task;
 
@@ -18,22 +17,12 @@ use crate::mailbox::lock;
 const JUDGEMENT_BOUND: Duration = Duration::from_secs(1);
 
 /// Ends told and not yet handed on.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Exits {
     waiting: VecDeque<Event>,
     handing_on: bool,
     /// Tasks that wait for `initialize` or `shutdown`, or have not yet posted what was answered.
-    asking: watch::Sender<usize>,
-}
-
-impl Default for Exits {
-    fn default() -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            handing_on: false,
-            asking: watch::Sender::new(0),
-        }
-    }
+    asking: usize,
 }
 
 impl LaunchCell {
@@ -59,14 +48,15 @@ impl LaunchCell {
 
     /// `initialize` or `shutdown` is being asked.
     pub(crate) fn asks(&self) {
-        lock(&self.exits).asking.send_modify(|asking| *asking += 1);
+        lock(&self.exits).asking += 1;
     }
 
     /// The outcome of an [`Self::asks`] was posted.
     pub(crate) fn heard(&self) {
-        lock(&self.exits)
-            .asking
-            .send_modify(|asking| *asking = asking.saturating_sub(1));
+        let mut exits = lock(&self.exits);
+        exits.asking = exits.asking.saturating_sub(1);
+        drop(exits);
+        self.judged.notify_waiters();
     }
 
     fn next_exit(&self) -> Option<Event> {
@@ -81,8 +71,18 @@ impl LaunchCell {
             return;
         };
         process.connection.drained().await;
-        let mut asking = lock(&self.exits).asking.subscribe();
-        let all_judged = asking.wait_for(|asking| *asking <= process.connection.controls_open());
+        let all_judged = async {
+            loop {
+                let judged = self.judged.notified();
+                let mut judged = std::pin::pin!(judged);
+                // In place before the look, so that a judgement in between is not missed.
+                judged.as_mut().enable();
+                if lock(&self.exits).asking <= process.connection.controls_open() {
+                    return;
+                }
+                judged.await;
+            }
+        };
         tokio::time::timeout(JUDGEMENT_BOUND, all_judged).await.ok();
     }
 }

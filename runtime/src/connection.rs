@@ -9,9 +9,11 @@
 //! connection is closed, also when the caller has gone or its time is over, so that no more than 32 requests are ever open.
 
 mod answer;
+mod expiry;
 mod inbound;
 mod outbound;
 mod pending;
+mod poke;
 mod reader;
 
 use std::os::fd::OwnedFd;
@@ -24,19 +26,21 @@ use tokio::net::unix::pipe;
 use tokio::sync::{Notify, Semaphore};
 use treewarden_model::name::ServiceName;
 use treewarden_model::outcome::Cause;
-use treewarden_model::time::{Clock as _, Timestamp};
-use treewarden_protocol::lifecycle::{CancelParams, ShutdownParams};
+use treewarden_model::time::Clock as _;
+use treewarden_protocol::lifecycle::ShutdownParams;
 use treewarden_protocol::service::ServiceCall;
 use treewarden_protocol::{
     ErrorKind, ErrorObject, InitializeParams, InitializeResult, MAX_IN_FLIGHT, RequestId,
-    encode_notification, encode_request, method,
+    encode_request, method,
 };
 
 use crate::launcher::{Boxed, LaunchEvents, LaunchTag};
 use crate::task;
 use crate::timers::Timers;
+use expiry::{Caller, Expiry};
 use outbound::Outbound;
 use pending::{Pending, Slot};
+use poke::Poke;
 
 pub use answer::{CallFailure, Reply};
 
@@ -84,12 +88,11 @@ pub(crate) struct Shared {
     next_id: AtomicU64,
     accepting: AtomicBool,
     troubled: AtomicBool,
-    /// Asks the reader to read what an exited process left behind.
-    drain: Notify,
-    /// The reader has done that.
+    /// What the reader is asked to do.
+    poke: Poke,
+    expiry: Expiry,
+    /// The reader has read what an exited process left behind.
     drained: Notify,
-    /// The reader is to end, whoever still holds the other end of the pipe.
-    finished: Notify,
     events: Arc<dyn LaunchEvents>,
     host: Arc<dyn HostCalls>,
     timers: Timers,
@@ -162,9 +165,9 @@ impl Connection {
             next_id: AtomicU64::new(1),
             accepting: AtomicBool::new(false),
             troubled: AtomicBool::new(false),
-            drain: Notify::new(),
+            poke: Poke::default(),
+            expiry: Expiry::default(),
             drained: Notify::new(),
-            finished: Notify::new(),
             events: parts.events,
             host: parts.host,
             timers: parts.timers,
@@ -225,7 +228,6 @@ impl Connection {
     pub fn accept(&self) {
         // What the handshake took; a plugin that nobody calls needs none of it.
         self.shared.outbound.release();
-        self.shared.pending.release();
         self.shared.accepting.store(true, Ordering::SeqCst);
     }
 
@@ -250,20 +252,18 @@ impl Connection {
             return Err(CallFailure::Unavailable);
         }
         let deadline = shared.clock.now().plus(timeout);
-        let permit = match shared.permits.clone().try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => self.wait_for_permit(timeout).await?,
+        let (permit, left) = match shared.permits.clone().try_acquire_owned() {
+            Ok(permit) => (permit, timeout),
+            Err(_) => {
+                let permit = self.wait_for_permit(timeout).await?;
+                (permit, deadline.since(shared.clock.now()))
+            }
         };
-        let left = deadline.since(shared.clock.now());
         let (id, answer) = shared
             .pending
-            .register(Slot::call(permit), self.next_id())
+            .register(Slot::call(permit, deadline, timeout), self.next_id())
             .map_err(|_| CallFailure::ConnectionLost)?;
-        let mut guard = Cancel {
-            shared,
-            id: Some(id),
-            deadline,
-        };
+        let _caller = Caller { shared, id };
         let params = ServiceCall {
             service: service.into(),
             method: method.into(),
@@ -273,21 +273,11 @@ impl Connection {
         if let Err(failure) = shared.outbound.append(shared, |buffer| {
             encode_request(buffer, id, method::SERVICE_CALL, &params)
         }) {
-            guard.id = None;
             shared.pending.forget(id);
             return Err(failure);
         }
-        let answered = tokio::time::timeout(left, answer).await;
-        match answered {
-            Ok(answer) => {
-                guard.id = None;
-                answer.unwrap_or(Err(CallFailure::ConnectionLost))
-            }
-            Err(_) => {
-                drop(guard);
-                Err(CallFailure::Deadline(timeout))
-            }
-        }
+        expiry::watch(shared, deadline);
+        answer.await.unwrap_or(Err(CallFailure::ConnectionLost))
     }
 
     async fn wait_for_permit(
@@ -360,7 +350,7 @@ impl Connection {
     /// The process has exited: reads what it left in the pipe, so that its last answers reach their callers. Resolves when that is done, or
     /// after 50 milliseconds.
     pub async fn drained(&self) {
-        self.shared.drain.notify_one();
+        self.shared.poke.ask(poke::DRAIN);
         tokio::time::timeout(DRAIN_BOUND, self.shared.drained.notified())
             .await
             .ok();
@@ -374,7 +364,7 @@ impl Connection {
     /// The launch is over: nothing more is read, whoever else holds the other end of the plugin's stdout.
     pub fn finish(&self) {
         self.close();
-        self.shared.finished.notify_one();
+        self.shared.poke.ask(poke::FINISH);
     }
 
     fn next_id(&self) -> RequestId {
@@ -393,64 +383,6 @@ fn shortened(text: &str) -> String {
 
 fn closed_text() -> String {
     "the connection was lost in the handshake".to_owned()
-}
-
-/// Tells the plugin that nobody waits any longer, when the caller goes away or its time is over.
-struct Cancel<'a> {
-    shared: &'a Arc<Shared>,
-    id: Option<RequestId>,
-    deadline: Timestamp,
-}
-
-impl Drop for Cancel<'_> {
-    fn drop(&mut self) {
-        let Some(id) = self.id else { return };
-        if !self.shared.pending.abandon(id) {
-            return;
-        }
-        let raw = id.get().to_string();
-        if let Ok(id) = serde_json::from_str::<treewarden_protocol::Id<'_>>(&raw) {
-            let params = CancelParams { id };
-            self.shared
-                .outbound
-                .append(self.shared, |buffer| {
-                    encode_notification(buffer, method::CANCEL, &params)
-                })
-                .ok();
-        }
-        // A caller that went away proves nothing about the plugin: only a call that is still open when its time is over does.
-        if self.shared.clock.now() >= self.deadline {
-            past_deadline(self.shared, id);
-        } else {
-            let shared = Arc::downgrade(self.shared);
-            self.shared.timers.wake_at(self.deadline, move || {
-                if let Some(shared) = shared.upgrade() {
-                    past_deadline(&shared, id);
-                }
-            });
-        }
-    }
-}
-
-/// A call is past its time: 8 such, or one for 30 seconds, and the instance is replaced (interfaces.md §5).
-fn past_deadline(shared: &Arc<Shared>, id: RequestId) {
-    let Some(overdue) = shared.pending.pass_deadline(id) else {
-        return;
-    };
-    if overdue >= OVERDUE_MAX {
-        let reason = format!("it left {overdue} calls unanswered past their time");
-        shared.trouble(reason, Cause::Crashed);
-        return;
-    }
-    let weak = Arc::downgrade(shared);
-    let at = shared.clock.now().plus(OVERDUE_FOR);
-    shared.timers.wake_at(at, move || {
-        if let Some(shared) = weak.upgrade().filter(|shared| shared.pending.has(id)) {
-            let seconds = OVERDUE_FOR.as_secs();
-            let reason = format!("it left a call unanswered for {seconds} seconds past its time");
-            shared.trouble(reason, Cause::Crashed);
-        }
-    });
 }
 
 /// An error as it is sent to a plugin whose call failed.

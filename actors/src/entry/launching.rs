@@ -62,6 +62,7 @@ fn prepare(hub: &Hub, cell: &Arc<EntryCell>) -> Result<Arc<LaunchCell>, String> 
         process: OnceLock::new(),
         recorded: Arc::default(),
         exits: Mutex::default(),
+        judged: tokio::sync::Notify::new(),
         entry: cell.clone(),
         actor_starts: AtomicU64::new(0),
     }))

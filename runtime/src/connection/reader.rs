@@ -12,6 +12,7 @@ use treewarden_model::outcome::Cause;
 use treewarden_protocol::{Incoming, LineSplitter, Response, decode};
 
 use super::answer::CallFailure;
+use super::poke::FINISH;
 use super::{Shared, inbound};
 
 /// Buffers read before other tasks of the thread get their turn.
@@ -26,27 +27,40 @@ const CHUNK: usize = 16 * 1024;
 enum Turn {
     More,
     Drained,
+    Finished,
     End(String, Cause),
 }
 
 pub(super) async fn run(shared: &Arc<Shared>, mut stdout: pipe::Receiver) {
     let mut splitter = LineSplitter::new();
     loop {
-        let turn = tokio::select! {
-            biased;
-            () = shared.finished.notified() => return,
-            turn = poll_fn(|context| take(context, shared, &mut stdout, &mut splitter)) => turn,
-            () = shared.drain.notified() => drain(shared, &stdout, &mut splitter),
-        };
-        match turn {
+        match poll_fn(|context| turn(context, shared, &mut stdout, &mut splitter)).await {
             Turn::More => tokio::task::yield_now().await,
             Turn::Drained => {}
+            Turn::Finished => return,
             Turn::End(reason, cause) => {
                 shared.trouble(reason, cause);
                 shared.drained.notify_one();
                 return;
             }
         }
+    }
+}
+
+/// Reads what is there; when there is nothing, does what was asked of the reader.
+fn turn(
+    context: &mut Context<'_>,
+    shared: &Arc<Shared>,
+    stdout: &mut pipe::Receiver,
+    splitter: &mut LineSplitter,
+) -> Poll<Turn> {
+    if let Poll::Ready(turn) = take(context, shared, stdout, splitter) {
+        return Poll::Ready(turn);
+    }
+    match shared.poke.look(context.waker()) {
+        0 => Poll::Pending,
+        asked if asked & FINISH != 0 => Poll::Ready(Turn::Finished),
+        _ => Poll::Ready(drain(shared, stdout, splitter)),
     }
 }
 
